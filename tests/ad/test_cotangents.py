@@ -29,7 +29,7 @@ from wengert.ops.index import slice_
 from wengert.ops.op import CONJUGATION
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import diagonal
-from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, Part, Parts
+from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, ScatteredSum, ScatteredTerm
 from wengert.tape import Aval, Builder, Capture, Lit, Tape, Var, building, check
 
 F64, INTP = np.dtype(float), np.dtype(np.intp)
@@ -70,17 +70,17 @@ def made(kind: str, bench: Bench) -> tuple[Any, Any]:
             return bench.atom(dense), dense
         case "row":
             out[1] = [1, 2, 3]
-            return Parts(None, (Part(bench.atom(out[1].copy()), ROW),), SQUARE), out
+            return ScatteredSum(None, (ScatteredTerm(bench.atom(out[1].copy()), ROW),), SQUARE), out
         case "two parts":
             out[1] = [1, 2, 3]
             out[2, 2] = 5
-            parts = (Part(bench.atom(out[1].copy()), ROW), Part(bench.atom(5.0), CORNER))
-            return Parts(None, parts, SQUARE), out
+            parts = (ScatteredTerm(bench.atom(out[1].copy()), ROW), ScatteredTerm(bench.atom(5.0), CORNER))
+            return ScatteredSum(None, parts, SQUARE), out
         case "repeated rows":
             np.add.at(out, REPEATED, dense)
-            return Parts(None, (Part(bench.atom(dense), None, (bench.atom(REPEATED),)),), SQUARE), out
+            return ScatteredSum(None, (ScatteredTerm(bench.atom(dense), None, (bench.atom(REPEATED),)),), SQUARE), out
         case "part on a base":
-            return Parts(bench.atom(dense), (Part(bench.atom(5.0), CORNER),), SQUARE), dense + 5 * (
+            return ScatteredSum(bench.atom(dense), (ScatteredTerm(bench.atom(5.0), CORNER),), SQUARE), dense + 5 * (
                 np.arange(9) == 8
             ).reshape(3, 3)
         case "diagonal":
@@ -170,7 +170,7 @@ def test_parts_are_only_listed() -> None:
     with building(bench.builder):
         total = add(made("row", bench)[0], made("two parts", bench)[0], SQUARE)
         total = add(made("fill", bench)[0], total, SQUARE)
-    assert isinstance(total, Parts) and len(total.parts) == 3 and isinstance(total.base, Fill)
+    assert isinstance(total, ScatteredSum) and len(total.parts) == 3 and isinstance(total.base, Fill)
     assert not bench.builder.instrs
 
 
@@ -330,12 +330,12 @@ def test_reads_at_one_index_are_written_once() -> None:
 
 def test_a_sum_of_many_parts_keeps_their_order_and_copies_none() -> None:
     bench = Bench()
-    parts = [Part(bench.atom(float(k)), (k,)) for k in range(20_000)]
+    parts = [ScatteredTerm(bench.atom(float(k)), (k,)) for k in range(20_000)]
     of = Aval((20_000,), F64)
     total = None
     for part in parts:
-        total = add(total, Parts(None, (part,), of), of)
-    assert isinstance(total, Parts) and total.parts == parts
+        total = add(total, ScatteredSum(None, (part,), of), of)
+    assert isinstance(total, ScatteredSum) and total.parts == parts
     assert len(total.joined) == 2  # what was there, and what came
 
 
@@ -444,7 +444,10 @@ def marked(bench: Bench) -> tuple[Masked, Any]:
     index = np.array([[0, 2], [1, 1]])
     marks = Marks(
         Lit(True),
-        ((Hole(ROW), (Part(bench.atom(1.0), (1, 1)), Hole(None, tuple(map(bench.atom, index))))), Hole(CORNER)),
+        (
+            (Hole(ROW), (ScatteredTerm(bench.atom(1.0), (1, 1)), Hole(None, tuple(map(bench.atom, index))))),
+            Hole(CORNER),
+        ),
         SQUARE,
     )
     counts = np.ones((3, 3), bool)
@@ -460,9 +463,9 @@ def test_marks_are_written_one_over_the_other_the_newest_last() -> None:
     with building(bench.builder):
         ct, counts = marked(bench)
         mask, all_of_it = written(ct.mask), where_it_counts(ct)
-        under = support(Parts(ct, (Part(bench.atom([1.0, 2.0, 3.0]), ROW),), SQUARE), SQUARE)
+        under = support(ScatteredSum(ct, (ScatteredTerm(bench.atom([1.0, 2.0, 3.0]), ROW),), SQUARE), SQUARE)
         assert under is not None
-        nothing = support(Parts(None, (Part(bench.atom([1.0, 2.0, 3.0]), ROW),), SQUARE), SQUARE)
+        nothing = support(ScatteredSum(None, (ScatteredTerm(bench.atom([1.0, 2.0, 3.0]), ROW),), SQUARE), SQUARE)
         assert nothing is not None
     np.testing.assert_array_equal(bench.value(mask), counts)
     np.testing.assert_array_equal(bench.value(all_of_it), counts)
@@ -524,12 +527,12 @@ def test_a_few_parts_stay_parts_and_what_is_elsewhere_meets_no_partial(count: in
     want[at] = 2 * (np.arange(count) + 2.0)
     with building(bench.builder):
         if by_array:
-            parts = tuple([Part(bench.atom(2.0), None, (bench.atom(int(k)),)) for k in at])
+            parts = tuple([ScatteredTerm(bench.atom(2.0), None, (bench.atom(int(k)),)) for k in at])
         else:
-            parts = tuple([Part(bench.atom(2.0), (int(k),)) for k in at])
-        got = apply_partial(Parts(None, parts, of), bench.atom(partial), of)
+            parts = tuple([ScatteredTerm(bench.atom(2.0), (int(k),)) for k in at])
+        got = apply_partial(ScatteredSum(None, parts, of), bench.atom(partial), of)
         atom = densify(got, of)
-    assert isinstance(got, Parts if count < 4 else Masked)
+    assert isinstance(got, ScatteredSum if count < 4 else Masked)
     np.testing.assert_array_equal(bench.value(atom), want)
 
 

@@ -25,7 +25,7 @@ from wengert.ops.kernels import Callback, flops
 from wengert.ops.linalg.determinants import slogdet
 from wengert.ops.op import Op, not_implemented
 from wengert.ops.reduce import sum_
-from wengert.ops.structured import Fill, Part, Parts
+from wengert.ops.structured import Fill, ScatteredSum, ScatteredTerm
 from wengert.source import Source
 from wengert.tape import Aval, Builder, Instr, Lit, Tape, Var, building
 
@@ -205,7 +205,7 @@ def test_cotangents_are_structured_as_they_come() -> None:
         fill, parts = cotangents(tape, tape.inputs, tape.outputs, [one])
         (nothing,) = cotangents(tape, tape.inputs[:1], [], [])
     assert fill == Fill(one, V3)
-    assert isinstance(parts, Parts) and parts.parts == [Part(one, (1,))]
+    assert isinstance(parts, ScatteredSum) and parts.parts == [ScatteredTerm(one, (1,))]
     assert nothing is None
     assert len(builder.instrs) == len(tape)
 

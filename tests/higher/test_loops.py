@@ -18,7 +18,7 @@ from wengert.codegen.calls import KernelCall
 from wengert.codegen.lowered import lowered_tape
 from wengert.codegen.target import target
 from wengert.higher.bodies import steps_of_constants
-from wengert.higher.loops import Loop, scan
+from wengert.higher.loops import TapeLoop, scan
 from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import add, greater, multiply, sin
 from wengert.ops.index import iota
@@ -240,7 +240,7 @@ def test_examples_that_are_done_stay_and_leak_no_nan() -> None:
 def test_a_cost_counts_iterations() -> None:
     tape = wg.trace(lambda x: wg.scan(lambda c, t: (c * t, None), 1.0, x)[0])(np.ones(50))
     (step,) = tape.instrs
-    assert isinstance(step.params["loop"], Loop) and step.op.cost(*[a.aval for a in step.ins], **step.params) == 50
+    assert isinstance(step.params["loop"], TapeLoop) and step.op.cost(*[a.aval for a in step.ins], **step.params) == 50
 
 
 # --------------------------------------------------------------------------------------------------------- natively

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
+from wengert.ops.structured import Diagonal, Fill, Masked, ScatteredSum, ScatteredTerm
 from wengert.tape import Aval, Var
 
 INTP, BOOL = np.dtype(np.intp), np.dtype(bool)
@@ -102,8 +102,10 @@ def parts(*regions: Callable[[Aval], tuple[Any, ...] | None], base: Make | None 
         if base is not None and under is None:
             return None
         shapes = [() if numbers else taken(index) for index in found if index is not None]
-        return Parts(
-            under, tuple([Part(given.normal(s, y.dtype), index) for s, index in zip(shapes, found, strict=True)]), y
+        return ScatteredSum(
+            under,
+            tuple([ScatteredTerm(given.normal(s, y.dtype), index) for s, index in zip(shapes, found, strict=True)]),
+            y,
         )
 
     return make
@@ -121,7 +123,9 @@ def at_arrays(count: int, repeats: bool) -> Make:
         if repeats:
             places = [np.concatenate([p, p]) for p in places]
         value = given.normal((len(places[0]), *y.shape[count:]), y.dtype)
-        return Parts(None, (Part(value, None, tuple([given.array(p.astype(INTP)) for p in places])),), y)
+        return ScatteredSum(
+            None, (ScatteredTerm(value, None, tuple([given.array(p.astype(INTP)) for p in places])),), y
+        )
 
     return make
 

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from wengert.ops.kernels import Call, Callback, Iota, Kernel, Map, Reduce, Region, Write, identity
+from wengert.ops.kernels import Callback, Iota, Kernel, Map, Reduce, Region, Routine, Write, identity
 
 
 def layout(shape: tuple[int, ...], strides: tuple[int, ...]) -> Region:
@@ -27,28 +27,29 @@ class Derived(Base):
 def test_fields_are_bound_in_their_order_and_by_name() -> None:
     assert vars(Write("set", layout)) == vars(Write(layout=layout, combine="set"))
     assert list(vars(Write(layout=layout, combine="set"))) == ["combine", "layout"]
-    assert Call("lapack.det", True).needs_room and not Call("lapack.det", True).is_partial
+    assert Routine("lapack.det", True).needs_room and not Routine("lapack.det", True).is_partial
     assert vars(Iota()) == {}
 
 
 def test_defaults_are_filled_in() -> None:
-    for same in (Call("a", False), Call("a", is_partial=False), Call(routine="a", needs_room=False)):
-        assert same == Call("a") and hash(same) == hash(Call("a")) and repr(same) == repr(Call("a"))
+    for same in (Routine("a", False), Routine("a", is_partial=False), Routine(routine="a", needs_room=False)):
+        assert same == Routine("a") and hash(same) == hash(Routine("a")) and repr(same) == repr(Routine("a"))
     assert (
-        repr(Call("a")) == "Call(routine='a', needs_room=False, further_rows=0, is_partial=False, is_of_complex=False)"
+        repr(Routine("a"))
+        == "Routine(routine='a', needs_room=False, further_rows=0, is_partial=False, is_of_complex=False)"
     )
     assert Callback() == Callback("no native lowering") != Callback("another reason")
 
 
 def test_what_cannot_be_bound_is_refused() -> None:
     """With the class and its fields, so that a misspelt name shows."""
-    signature = r"Call\(routine, needs_room=False, further_rows=0, is_partial=False, is_of_complex=False\): "
+    signature = r"Routine\(routine, needs_room=False, further_rows=0, is_partial=False, is_of_complex=False\): "
     with pytest.raises(TypeError, match=signature + "no such field: need_room$"):
-        Call("lapack.potrf", need_room=True)
+        Routine("lapack.potrf", need_room=True)
     with pytest.raises(TypeError, match=signature + "no value given: routine$"):
-        Call(needs_room=True)
+        Routine(needs_room=True)
     with pytest.raises(TypeError, match=signature + "given twice: routine$"):
-        Call("lapack.potrf", routine="lapack.det")
+        Routine("lapack.potrf", routine="lapack.det")
     with pytest.raises(TypeError, match=r"Map\(function\): values without a field: 3$"):
         Map("tanh", 3)
     with pytest.raises(TypeError, match=r"Iota\(\): values without a field: 1, 2$"):

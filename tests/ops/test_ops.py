@@ -25,7 +25,7 @@ from wengert.ops.control import stop_gradient
 from wengert.ops.elementwise import convert, cos, greater, log, maximum, minimum, power, select, sqrt
 from wengert.ops.index import to_numpy
 from wengert.ops.op import ZERO
-from wengert.ops.structured import Fill, Part, Parts
+from wengert.ops.structured import Fill, ScatteredSum, ScatteredTerm
 from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, check, splice
 from wengert.tracing.tracer import Tracer, record
 
@@ -79,7 +79,7 @@ def detached(x: Atom, y: Atom) -> Any:
 
 
 def slice_transpose_off_by_one(ct: Atom, x: Atom, *, index: Any) -> Any:
-    return Parts(None, (Part(ct, ((1, 2, 1),)),), x.aval)
+    return ScatteredSum(None, (ScatteredTerm(ct, ((1, 2, 1),)),), x.aval)
 
 
 def twice_the_fill(ct: Any, k: int, x: Atom, y: Atom, *, axis: Any) -> Any:

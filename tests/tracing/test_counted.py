@@ -31,7 +31,7 @@ from wengert.tracing.counted import (
     _Note,
     _Unknown,
 )
-from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.bytecode import CodePlace
 from wengert.tracing.python.loops import Truth
 from wengert.tracing.record import record_call
 from wengert.tracing.signature import signature_of
@@ -702,7 +702,7 @@ def small(k: int) -> Tape:
     return formula(lambda x: multiply(x, float(k)), Aval((3,), np.dtype(float)))
 
 
-A, B = Place(None, 2), Place(None, 4)  # two places, of no code
+A, B = CodePlace(None, 2), CodePlace(None, 4)  # two places, of no code
 
 
 def test_a_tape_is_known_after_three_counts_of_each_of_its_loops() -> None:

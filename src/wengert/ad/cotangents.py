@@ -4,7 +4,7 @@ While a backward tape is built, a cotangent is one of
 
     None         zero                          what nothing has reached
     Fill         one scalar over a shape       the pullback of a sum
-    Parts        values at indices             the pullback of reading x[i]; n reads are n parts, one buffer
+    ScatteredSum values at indices             the pullback of reading x[i]; n reads are n parts, one buffer
     Diagonal     a vector on the diagonal      the pullback of a trace
     Masked       counts where a mask holds     the pullback of where, max: selection, never 0 times something
     an atom      dense
@@ -40,7 +40,7 @@ from wengert.ops.index import (
 from wengert.ops.op import CONJUGATION
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, concatenate, embed_diagonal, full, reshape, unbroadcast, zeros
-from wengert.ops.structured import Diagonal, Fill, Marks, Masked, Part, Parts, marks_of
+from wengert.ops.structured import Diagonal, Fill, Marks, Masked, ScatteredSum, ScatteredTerm, marks_of
 from wengert.tape import Atom, Aval, Lit, Var
 
 Cotangent = Any
@@ -88,7 +88,7 @@ def written(marks: Marks) -> Atom:
     mask = marks.rest
     for mark in reversed(list(marks.newest_first())):
         mask = broadcast_to(mask, shape=marks.aval.shape)
-        holds = Lit(isinstance(mark, Part))
+        holds = Lit(isinstance(mark, ScatteredTerm))
         if mark.index is not None:
             mask = set_slice(mask, holds, index=mark.index)
         else:
@@ -111,7 +111,7 @@ def _fit(ct: Atom, aval: Aval) -> Atom:
     return cast(ct, aval.dtype)
 
 
-def _densify_parts(ct: Parts, aval: Aval) -> Atom:
+def _densify_parts(ct: ScatteredSum, aval: Aval) -> Atom:
     """Write all parts into one buffer. Parts at one index are added first, so that a thousand reads of x[0] write it
     once."""
     buffer = None if ct.base is None else densify(ct.base, aval)
@@ -188,10 +188,10 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
             return ct._replace(value=cast(ct.value, aval.dtype))
         # Where no repeat counts, the sum is not 0 + 0 but nothing.
         return Masked(_any_repeat(where_it_counts(ct), shape, aval), densify(ct, aval), is_clean=True)
-    if isinstance(ct, Parts) and ct.aval.shape != aval.shape:
+    if isinstance(ct, ScatteredSum) and ct.aval.shape != aval.shape:
         marks, value = _marks_of_sum(ct, aval), _fit(densify(ct, ct.aval), aval)
         return value if marks is None else Masked(marks, value, is_clean=True)
-    if isinstance(ct, Diagonal | Parts):
+    if isinstance(ct, Diagonal | ScatteredSum):
         return ct
     if ct.aval is aval:
         return ct
@@ -207,7 +207,7 @@ def _any_repeat(mask: Atom, shape: tuple[int, ...], aval: Aval) -> Atom:
     return reshape(any_(broadcast_to(mask, shape=shape), axis=axes), shape=aval.shape)
 
 
-def _marks_of_sum(ct: Parts, aval: Aval) -> Marks | None:
+def _marks_of_sum(ct: ScatteredSum, aval: Aval) -> Marks | None:
     """Mark where the sum of ``ct`` over the axes of broadcasting counts: where one of its parts has an element.
 
     None if it counts everywhere, or if that cannot be told without a mask over all elements that are summed.
@@ -215,7 +215,7 @@ def _marks_of_sum(ct: Parts, aval: Aval) -> Marks | None:
     wide, lead = ct.aval.shape, ct.aval.ndim - aval.ndim
     if ct.base is not None or np.broadcast_shapes(wide, aval.shape) != wide:
         return None
-    summed: dict[StaticIndex, Part] = {}
+    summed: dict[StaticIndex, ScatteredTerm] = {}
     for part in ct.parts:
         if part.index is None:
             return None
@@ -235,12 +235,12 @@ def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
         return a
     if isinstance(a, Fill) and isinstance(b, Fill):
         return Fill(add_op(a.value, b.value), aval)
-    if isinstance(a, Parts) or isinstance(b, Parts):
-        first, second = (a, b) if isinstance(a, Parts) else (b, a)
-        if isinstance(second, Parts):
+    if isinstance(a, ScatteredSum) or isinstance(b, ScatteredSum):
+        first, second = (a, b) if isinstance(a, ScatteredSum) else (b, a)
+        if isinstance(second, ScatteredSum):
             base = add(first.base, second.base, aval)
-            return Parts(base, (first.joined, second.joined), aval)
-        return Parts(add(first.base, second, aval), first.joined, aval)
+            return ScatteredSum(base, (first.joined, second.joined), aval)
+        return ScatteredSum(add(first.base, second, aval), first.joined, aval)
     if isinstance(a, Diagonal) and isinstance(b, Diagonal) and a.value.aval is b.value.aval:
         return Diagonal(add_op(a.value, b.value), aval)
     if isinstance(a, Masked) and isinstance(b, Masked):
@@ -278,12 +278,12 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
                 return ct._replace(value=times(ct.value, partial))
             ct = ct._replace(mask=written(ct.mask))
         mask, ct = ct, ct.value
-    elif isinstance(ct, Parts) and ct.base is None and is_atom(partial):
+    elif isinstance(ct, ScatteredSum) and ct.base is None and is_atom(partial):
         parts = ct.few_parts(MAX_PARTS)
         if parts is not None:
-            return Parts(None, tuple([_times_part(part, partial, y, nan_safe) for part in parts]), y)
+            return ScatteredSum(None, tuple([_times_part(part, partial, y, nan_safe) for part in parts]), y)
         mask, ct = support(ct, y), densify(ct, y)
-    elif isinstance(ct, Parts | Diagonal):
+    elif isinstance(ct, ScatteredSum | Diagonal):
         mask, ct = support(ct, y) if is_atom(partial) else None, densify(ct, y)
     fill = isinstance(ct, Fill)
     value = ct.value if fill else ct
@@ -317,7 +317,7 @@ MAX_PARTS = 4
 """Up to this many parts are multiplied one by one: less work, and zero elsewhere whatever the partial is."""
 
 
-def _times_part(part: Part, partial: Atom, y: Aval, nan_safe: bool) -> Part:
+def _times_part(part: ScatteredTerm, partial: Atom, y: Aval, nan_safe: bool) -> ScatteredTerm:
     wide = broadcast_to(partial, shape=y.shape)
     at = slice_(wide, index=part.index) if part.index is not None else gather(wide, *part.indices)
     return part._replace(value=times(part.value, at, nan_safe))

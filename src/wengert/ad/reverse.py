@@ -25,7 +25,7 @@ from wengert.ops.elementwise import convert, equal, not_equal, select
 from wengert.ops.index import are_disjoint
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
-from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, Part, Parts, marks_of
+from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, ScatteredSum, ScatteredTerm, marks_of
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, check, current_builder
 
@@ -211,7 +211,7 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
     if pulled is None:
         return None
     pulled = project(pulled, operand)
-    if isinstance(pulled, Parts) and not y_is_array and any(p.index is None for p in pulled.parts):
+    if isinstance(pulled, ScatteredSum) and not y_is_array and any(p.index is None for p in pulled.parts):
         return pulled  # one element at a place that moves, in a loop: a mask of all of them would make it quadratic
     if counts.mask.aval.shape == ():
         return Masked(counts.mask, densify(pulled, operand), is_clean=True)
@@ -269,15 +269,15 @@ def _counts_at(marks: Marks, hole: Hole) -> bool | None:
                 continue
         else:
             is_same = mark.index is hole.index and mark.indices == hole.indices
-        if is_same or isinstance(mark, Part):
-            return isinstance(mark, Part)
+        if is_same or isinstance(mark, ScatteredTerm):
+            return isinstance(mark, ScatteredTerm)
         return None
     return bool(marks.rest.value) if isinstance(marks.rest, Lit) else None
 
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool, is_before_saturation: bool) -> Any:
     partial = partial_of(instr, k, nan_safe)
-    if is_before_saturation and is_atom(partial) and not isinstance(ct, Parts | Diagonal):
+    if is_before_saturation and is_atom(partial) and not isinstance(ct, ScatteredSum | Diagonal):
         value = ct if is_atom(ct) else ct.value
         fixed = None if isinstance(value, Lit) else fixed_at(instr, k)
         if fixed is not None:  # exp(q / T) for q = −∞: its cotangent is 0, and q / T is −∞ for every T

@@ -21,7 +21,7 @@ from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Recurrence
 from wengert.higher.chain import chain as chain_op
-from wengert.higher.loops import Loop, While
+from wengert.higher.loops import TapeLoop, TapeWhile
 from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
 from wengert.higher.recording import RecordedBody, aval_of, calling, leaves_of, source_of
@@ -154,7 +154,7 @@ def _scanned(
     back, back_def = tree.flatten(leaves[0])
     found, y_def = [a.aval for a in body.tape.outputs], tree.flatten(leaves[1])[1]
     _check_carry(name, body.source, avals, found[: len(back)], carry_def, back_def)
-    loop = Loop(body.tape, len(body.constants), len(carry), count, reverse)
+    loop = TapeLoop(body.tape, len(body.constants), len(carry), count, reverse)
     if checkpoint is None:
         checkpoint = kept_within(loop, budget)
     if isinstance(checkpoint, int | np.integer) and checkpoint < count:
@@ -173,7 +173,7 @@ def _no_pair(source: Source) -> StructureError:
     )
 
 
-def _revolved(loop: Loop, operands: Sequence[Any], budget: int, source: Source) -> Any:
+def _revolved(loop: TapeLoop, operands: Sequence[Any], budget: int, source: Source) -> Any:
     """The results of a scan whose way back keeps as many carries as ``budget`` has room for: one fewer, since one is on
     its way."""
     each = max(1, carried_bytes(loop))
@@ -419,7 +419,7 @@ def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any
     found = [a.aval for a in body.tape.outputs]
     _check_carry(name, body.source, avals, found, treedef, body.treedef)
     body = _with_constants_before(body, lambda: inlined(test.tape, [*test.constants, *carry]))
-    loop = While(test.tape, body.tape, len(test.constants), len(body.constants))
+    loop = TapeWhile(test.tape, body.tape, len(test.constants), len(body.constants))
     outs = _result(record(while_op, [*test.constants, *body.constants, *carry], {"loop": loop}))
     return tree.unflatten(treedef, outs)
 

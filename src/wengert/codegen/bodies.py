@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wengert.codegen.calls import Call, KernelCall
-from wengert.codegen.loops import COPY, FEW_BYTES, Body, Segment
+from wengert.codegen.loops import COPY, FEW_BYTES, LoweredBody, Segment
 from wengert.codegen.nests.nest import Nest
 from wengert.passes.plan.places import Place, Plan
 
@@ -21,7 +21,7 @@ KNOWN = 64  # sizes up to this are written into the code
 
 def body_of(
     made: Plan, calls: Sequence[Call], flops: float, pairs: Sequence[tuple[int, int]], zeroed: Sequence[int]
-) -> tuple[Body, tuple[int, ...]] | None:
+) -> tuple[LoweredBody, tuple[int, ...]] | None:
     """Return the calls of a plan as a body, and the sizes to run it with; None if the body is not small, or if not all
     calls are kernels. ``pairs``: outputs, and the inputs that they are written over; ``zeroed``: outputs that begin as
     zeros."""
@@ -51,7 +51,7 @@ def body_of(
         sizes += [n for n, k in zip(numbers, known, strict=True) if k is None]
         segments.append(Segment(part.kernel, tuple(map(_where, part.places)), tuple(known[:-1]), known[-1]))
     order = tuple([over.get(k, -1) for k in range(len(outputs))])
-    body = Body(tuple(segments), made.arena_bytes, literals, tuple(few), tuple(beside), order, tuple(zeroed))
+    body = LoweredBody(tuple(segments), made.arena_bytes, literals, tuple(few), tuple(beside), order, tuple(zeroed))
     return body, tuple(sizes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe
-from wengert.ops.kernels import Call as Routine
+from wengert.ops.kernels import Routine
 from wengert.passes.plan.places import PlanStep, is_c_order
 
 

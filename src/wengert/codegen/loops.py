@@ -43,7 +43,7 @@ class Segment(NamedTuple):
     extent: int | None
 
 
-class Body(NamedTuple):
+class LoweredBody(NamedTuple):
     """The calls that one iteration, or one branch, makes."""
 
     segments: tuple[Segment, ...]
@@ -66,7 +66,7 @@ class Scan(NamedTuple):
     It is called with pointers (constants, first carries, stacks, last carries, stacked results), sizes (length, those
     of the body), and the part of the length to run; parts are run in order."""
 
-    body: Body
+    body: LoweredBody
     constants: int
     carries: int
     is_reversed: bool
@@ -78,8 +78,8 @@ class While(NamedTuple):
     It is called with pointers (constants of the condition, constants of the body, first carries, last carries), and the
     sizes of both bodies."""
 
-    condition: Body
-    body: Body
+    condition: LoweredBody
+    body: LoweredBody
     of_condition: int
     constants: int
     carries: int
@@ -92,9 +92,9 @@ class WhileBack(NamedTuple):
     carries, results), and the sizes of the three bodies. ``back`` takes constants, carries, cotangents and sums, and
     gives sums and cotangents."""
 
-    condition: Body
-    body: Body
-    back: Body
+    condition: LoweredBody
+    body: LoweredBody
+    back: LoweredBody
     of_condition: int
     constants: int
     carries: int
@@ -104,14 +104,14 @@ class WhileBack(NamedTuple):
 class Switch(NamedTuple):
     """A branch, called with pointers (an int64 that chooses, operands, results), and the sizes of all branches."""
 
-    branches: tuple[Body, ...]
+    branches: tuple[LoweredBody, ...]
 
 
 class Straight(NamedTuple):
     """A body alone: it is called with pointers (inputs, outputs), and the sizes of the body. An output that is written
     over an input has the same pointer, and the caller zeroes those that begin as zeros."""
 
-    body: Body
+    body: LoweredBody
 
 
 Whole = Scan | While | WhileBack | Switch | Straight
@@ -134,7 +134,7 @@ def is_to_be_optimised(text: str) -> bool:
 class _Sized(NamedTuple):
     """A body and all its sizes, as numbers or as values that are read at run time."""
 
-    body: Body
+    body: LoweredBody
     inputs: list[Index]
     outputs: list[Index]
     segments: list[list[Index]]
@@ -382,7 +382,7 @@ class _Writer:
 
     # ------------------------------------------------------------------------------------------------------- a body
 
-    def _sized(self, body: Body) -> _Sized:
+    def _sized(self, body: LoweredBody) -> _Sized:
         """Read the sizes of a body that are given at run time, in the order of
         :func:`~wengert.codegen.bodies.body_of`."""
         inputs, outputs = [[self._size() if n is None else n for n in sizes] for sizes in (body.inputs, body.outputs)]

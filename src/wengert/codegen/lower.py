@@ -35,8 +35,8 @@ from wengert.codegen.target import Target
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
     Accumulate,
+    Alternatives,
     ArgReduce,
-    Branch,
     Check,
     Contract,
     Fused,
@@ -48,13 +48,13 @@ from wengert.ops.kernels import (
     MapTape,
     Nonzero,
     Reduce,
-    Repeat,
-    RepeatBack,
+    RepeatWhile,
+    RepeatWhileBack,
+    Routine,
     Scatter,
     Search,
     Sort,
 )
-from wengert.ops.kernels import Call as Routine
 from wengert.passes.plan.places import Place, PlanStep
 from wengert.tape import Aval, Instr
 
@@ -184,7 +184,9 @@ def _nonzero(step: PlanStep, instr: Instr, kernel: Nonzero, target: Target) -> C
     return _spec_call(step, instr, nonzero(step.ins[0], step.outs))
 
 
-def _nested(step: PlanStep, instr: Instr, kernel: Loop | Repeat | RepeatBack | Branch, target: Target) -> NestedCall:
+def _nested(
+    step: PlanStep, instr: Instr, kernel: Loop | RepeatWhile | RepeatWhileBack | Alternatives, target: Target
+) -> NestedCall:
     return NestedCall(step, instr.op.name)
 
 
@@ -213,9 +215,9 @@ LOWERING: dict[type[Kernel], Callable[[PlanStep, Instr, Any, Target], Call | Nes
     Search: _search,
     Nonzero: _nonzero,
     Loop: _nested,
-    Repeat: _nested,
-    RepeatBack: _nested,
-    Branch: _nested,
+    RepeatWhile: _nested,
+    RepeatWhileBack: _nested,
+    Alternatives: _nested,
     Sort: _sort,
     Routine: _routine,
 }

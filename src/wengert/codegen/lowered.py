@@ -13,7 +13,7 @@ from wengert import passes
 from wengert.codegen import vecmath
 from wengert.codegen.bodies import body_of
 from wengert.codegen.calls import Call, KernelCall, NestedCall
-from wengert.codegen.loops import Body
+from wengert.codegen.loops import LoweredBody
 from wengert.codegen.lower import lower, supports
 from wengert.codegen.nested import nested
 from wengert.codegen.nests.nest import Nest
@@ -46,7 +46,7 @@ class Lowered(NamedTuple):
     bodies: tuple[Lowered, ...]
     """The programs that calls refer to by their numbers."""
 
-    def body(self) -> tuple[Body, tuple[int, ...]] | None:
+    def body(self) -> tuple[LoweredBody, tuple[int, ...]] | None:
         """Return the program as the body of a loop's function, and the sizes it is given; None if it is large."""
         flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in self.plan.tape.instrs])
         return None if self.bodies else body_of(self.plan, self.calls, flops, self.pairs, self.zeroed)

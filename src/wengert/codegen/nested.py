@@ -18,7 +18,7 @@ from wengert.codegen.calls import (
     name_of,
 )
 from wengert.higher.loops import one_iteration_back
-from wengert.ops.kernels import Branch, Kernel, Loop, Repeat, RepeatBack
+from wengert.ops.kernels import Alternatives, Kernel, Loop, RepeatWhile, RepeatWhileBack
 from wengert.passes.plan.places import Buffer, Place, PlanStep, c_strides
 from wengert.tape import Instr
 
@@ -153,10 +153,10 @@ def _repeat_back(nesting: _Nesting) -> Call:
 
 
 NESTING: dict[type[Kernel], Callable[[_Nesting], Call]] = {
-    Branch: _branch,
+    Alternatives: _branch,
     Loop: _loop,
-    Repeat: _repeat,
-    RepeatBack: _repeat_back,
+    RepeatWhile: _repeat,
+    RepeatWhileBack: _repeat_back,
 }
 """The function that makes the call, by kind of kernel."""
 
@@ -175,7 +175,7 @@ def bodies_of(call: Call) -> set[int]:
     return {number for kernel in kernels for number in kernel.bodies}
 
 
-Found = tuple[loops.Body, tuple[int, ...]]
+Found = tuple[loops.LoweredBody, tuple[int, ...]]
 
 
 def is_small(found: Sequence[Found | None]) -> TypeGuard[Sequence[Found]]:

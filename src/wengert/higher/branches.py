@@ -16,7 +16,7 @@ from wengert.ad.activity import active_operands
 from wengert.edit import played
 from wengert.higher.bodies import batched, pulled, pushed, select_outputs
 from wengert.ops.elementwise import equal, select
-from wengert.ops.kernels import Branch
+from wengert.ops.kernels import Alternatives
 from wengert.ops.op import NONE, Body, Op, named
 from wengert.ops.shape import broadcast_to, expand
 from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
@@ -96,7 +96,7 @@ cond = named(
         name="cond",
         reference=_cond,
         type=_cond_type,
-        kernel=Branch(),
+        kernel=Alternatives(),
         cost=_cost,
         pushforward=_pushforward,
         pullback=(NONE, _pullback),

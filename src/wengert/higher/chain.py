@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from wengert.ad.activity import active_operands
 from wengert.higher.bodies import alive, pulled, pushed
-from wengert.higher.loops import While, one_by_one, while_
+from wengert.higher.loops import TapeWhile, one_by_one, while_
 from wengert.ops.elementwise import add, greater, less
 from wengert.ops.index import INTP, gather, scatter_set
 from wengert.ops.kernels import View, free, whole
@@ -42,20 +42,22 @@ FIRST = 2
 steps taken, then the inputs of the step: its constants, the first state, and whole stacks in the place of slices."""
 
 
-def _tangent_loop(chain: Recurrence, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
+def _tangent_loop(chain: Recurrence, avals: Sequence[Aval], wrt: tuple[int, ...]) -> TapeWhile:
     """The loop of forward mode. It carries k and the tangents of all states; it reads the states, the operands of the
     step, and the tangents of those operands that move."""
     return _made(chain, tuple(avals), wrt, _tangent_body)
 
 
-def _cotangent_loop(chain: Recurrence, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
+def _cotangent_loop(chain: Recurrence, avals: Sequence[Aval], wrt: tuple[int, ...]) -> TapeWhile:
     """The loop of reverse mode. It carries k, the cotangent of state k, and the cotangents of the step's operands; it
     reads the states, the operands of the step, and the given cotangents of all states."""
     return _made(chain, tuple(avals), wrt, _cotangent_body)
 
 
 @lru_cache(maxsize=1024)
-def _made(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...], make: Callable[..., While]) -> While:
+def _made(
+    chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...], make: Callable[..., TapeWhile]
+) -> TapeWhile:
     return make(chain, avals, wrt)
 
 
@@ -73,7 +75,7 @@ def _test(compare: Any, operands: Sequence[Aval], carries: Sequence[Aval]) -> Ta
     return alive(Tape(inputs=tuple(inputs), captures=(), instrs=builder.instrs, outputs=(holds,)))
 
 
-def _tangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> While:
+def _tangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> TapeWhile:
     states, takes = avals[0], avals[FIRST:]
     moving = [k for k in wrt if k != chain.state]
     constants = [Var(a) for a in (states, *takes, *[takes[k] for k in moving])]
@@ -88,7 +90,7 @@ def _tangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ..
         after = add(k, 1)
         written = scatter_set(tangents, following, after)
     body = Tape(inputs=(*constants, k, tangents), captures=(), instrs=builder.instrs, outputs=(after, written))
-    return While(_test(less, [Aval((), INTP)], [k.aval, states]), alive(body), 1, len(constants))
+    return TapeWhile(_test(less, [Aval((), INTP)], [k.aval, states]), alive(body), 1, len(constants))
 
 
 def _slice_of(chain: Recurrence, j: int, given: dict[int, Var], tangents: Var, k: Var) -> Any:
@@ -97,7 +99,7 @@ def _slice_of(chain: Recurrence, j: int, given: dict[int, Var], tangents: Var, k
     return given[j] if j < chain.state else gather(given[j], k)
 
 
-def _cotangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> While:
+def _cotangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> TapeWhile:
     states, takes = avals[0], avals[FIRST:]
     moving = [j for j in wrt if j != chain.state]
     constants = [Var(a) for a in (states, *takes, states)]
@@ -117,7 +119,7 @@ def _cotangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, 
     outputs = (before, following, *[by[j] for j in sums], *stacked)
     body = Tape(inputs=(*constants, k, ct, *totals), captures=(), instrs=builder.instrs, outputs=outputs)
     carries = [k.aval, ct.aval, *[t.aval for t in totals]]
-    return While(_test(greater, [], carries), alive(body), 0, len(constants))
+    return TapeWhile(_test(greater, [], carries), alive(body), 0, len(constants))
 
 
 def _pushforward(xs: Any, dxs: Any, y: Any, *, chain: Recurrence, wrt: Any) -> Any:

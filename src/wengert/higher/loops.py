@@ -26,15 +26,14 @@ from wengert.ad.activity import active_operands
 from wengert.edit import played
 from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
 from wengert.ops.elementwise import select
-from wengert.ops.kernels import Loop as LoopKernel
-from wengert.ops.kernels import Repeat, RepeatBack
+from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
 from wengert.ops.op import Body, Op, front, named
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, expand, transpose, zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, current_builder, splice
 
 
-class Loop(NamedTuple):
+class TapeLoop(NamedTuple):
     """The parameters of a scan: its body takes constants, carries and a slice of each stack, and gives carries and
     slices; ``length`` is the number of iterations."""
 
@@ -50,7 +49,7 @@ class Loop(NamedTuple):
         return len(self.body.inputs) - self.constants - self.carries
 
 
-def scan_cost(*avals: Aval, loop: Loop, **params: Any) -> float:
+def scan_cost(*avals: Aval, loop: TapeLoop, **params: Any) -> float:
     return loop.length * _cost_of(loop.body)
 
 
@@ -61,13 +60,13 @@ def _cost_of(body: Tape) -> float:
 # ------------------------------------------------------------------------------------------------------------- scan
 
 
-def scan_type(*avals: Aval, loop: Loop, pull: Any = None) -> tuple[Aval, ...]:
+def scan_type(*avals: Aval, loop: TapeLoop, pull: Any = None) -> tuple[Aval, ...]:
     outs = loop.body.out_avals
     stacked = [Aval((loop.length, *a.shape), a.dtype) for a in outs[loop.carries :]]
     return (*outs[: loop.carries], *stacked)
 
 
-def scanned(*operands: Any, loop: Loop, pull: Any = None) -> Any:
+def scanned(*operands: Any, loop: TapeLoop, pull: Any = None) -> Any:
     body, n, first = loop.body, loop.constants, loop.constants + loop.carries
     constants, carry, stacks = operands[:n], list(operands[n:first]), operands[first:]
     made = [np.empty((loop.length, *a.shape), a.dtype) for a in body.out_avals[loop.carries :]]
@@ -82,19 +81,19 @@ def scanned(*operands: Any, loop: Loop, pull: Any = None) -> Any:
     return results if len(results) != 1 else results[0]
 
 
-Run = Callable[[Sequence[Atom], Loop], Any]
+Run = Callable[[Sequence[Atom], TapeLoop], Any]
 """``run(operands, loop)`` records the op whose rule is being applied once more, for another loop."""
 
 
-def _again(operands: Sequence[Atom], loop: Loop) -> Any:
+def _again(operands: Sequence[Atom], loop: TapeLoop) -> Any:
     return scan(*operands, loop=loop, pull=None)
 
 
-def _scan_pushforward(xs: Any, dxs: Any, y: Any, *, loop: Loop, pull: Any) -> Any:
+def _scan_pushforward(xs: Any, dxs: Any, y: Any, *, loop: TapeLoop, pull: Any) -> Any:
     return tangents_by(_again, xs, dxs, loop)
 
 
-def tangents_by(run: Run, xs: Any, dxs: Any, loop: Loop) -> Any:
+def tangents_by(run: Run, xs: Any, dxs: Any, loop: TapeLoop) -> Any:
     """The tangents of the results, by a loop that carries tangents beside the primals."""
     body, n, first = loop.body, loop.constants, loop.constants + loop.carries
     given = frozenset(k for k, dx in enumerate(dxs) if dx is not None)
@@ -115,7 +114,7 @@ def tangents_by(run: Run, xs: Any, dxs: Any, loop: Loop) -> Any:
     )
     operands = [xs[j] if j < m else _tangent(xs, dxs, wrt[j - m]) for j in ins]
     counts = [sum(1 for k in wrt if k in kind) for kind in kinds[:2]]
-    wide = Loop(both, n + counts[0], loop.carries + counts[1], loop.length, loop.is_reversed)
+    wide = TapeLoop(both, n + counts[0], loop.carries + counts[1], loop.length, loop.is_reversed)
     results = _several(run(operands, wide))
     at = {j: i for i, j in enumerate(outs)}
     tangents = [results[at[position[k]]] if k in position else None for k in range(len(body.outputs))]
@@ -136,7 +135,7 @@ class Pull:
 
     wrt: tuple[int, ...]
     outputs: tuple[int, ...]
-    loop: Loop
+    loop: TapeLoop
     constants: tuple[int, ...]
     """The operands of the scan that the loop reads whole, as constants."""
     stacks: tuple[int, ...]
@@ -149,7 +148,7 @@ class Pull:
 
 def keep(instr: Instr, active: Any) -> Instr:
     """Return the scan with further outputs: the residuals of each iteration that its pullback reads."""
-    loop: Loop = instr.params["loop"]
+    loop: TapeLoop = instr.params["loop"]
     given = frozenset(active_operands(instr, active))
     wide, pull = _kept(loop, given)
     more = [Var(Aval((loop.length, *a.aval.shape), a.aval.dtype)) for a in wide.body.outputs[len(loop.body.outputs) :]]
@@ -157,7 +156,7 @@ def keep(instr: Instr, active: Any) -> Instr:
 
 
 @lru_cache(maxsize=4096)
-def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
+def _kept(loop: TapeLoop, given: frozenset[int]) -> tuple[TapeLoop, Pull]:
     body, n, first = loop.body, loop.constants, loop.constants + loop.carries
     wrt = tuple(sorted(moving_carry(body, n, loop.carries, given)))
     outputs = [k for k, a in enumerate(body.outputs) if a.aval.is_inexact]
@@ -203,12 +202,12 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
         instrs=tuple([i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in (*again, *backward)]),
         outputs=(*of_carries, *of_slices),
     )
-    back_loop = Loop(interned(back), len(constants), len(of_carries), loop.length, not loop.is_reversed)
+    back_loop = TapeLoop(interned(back), len(constants), len(of_carries), loop.length, not loop.is_reversed)
     stacks = (*[number[v] for v in slices], *[m + n_outs + k for k in range(len(computed))])
     return wide, Pull(wrt, outputs, back_loop, tuple([number[v] for v in constants]), stacks)
 
 
-def kept_bytes(loop: Loop) -> int:
+def kept_bytes(loop: TapeLoop) -> int:
     """The bytes of residuals that one iteration stores for the pullback if every inexact input moves."""
     moving = frozenset(k for k, v in enumerate(loop.body.inputs) if v.aval.is_inexact)
     if not moving or not any(a.aval.is_inexact for a in loop.body.outputs):
@@ -218,7 +217,7 @@ def kept_bytes(loop: Loop) -> int:
 
 
 def _recomputed(
-    forward: list[Instr], read: list[Var], taken: Sequence[Var], loop: Loop
+    forward: list[Instr], read: list[Var], taken: Sequence[Var], loop: TapeLoop
 ) -> tuple[list[Instr], list[Var]]:
     """Choose the forward steps that the pullback computes again, in their order, and the values it reads as they are.
 
@@ -265,7 +264,7 @@ def _is_cheap(i: Instr) -> bool:
     return i.op.is_elementwise and i.op.cost(*[a.aval for a in i.ins], **i.params) <= CHEAP * i.outs[0].aval.size
 
 
-def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, pull: Pull | None) -> Any:
+def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: TapeLoop, pull: Pull | None) -> Any:
     xs, y = xs_y[:-1], _several(xs_y[-1])
     cts = _several(ct)
     if pull is None:  # the forward scan was not asked to keep residuals
@@ -289,11 +288,11 @@ def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, pull: Pull | N
     return results[pull.wrt.index(operand)] if operand in pull.wrt else None
 
 
-def _scan_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: Loop, pull: Any) -> Any:
+def _scan_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: TapeLoop, pull: Any) -> Any:
     return batch_by(_again, xs, flags, size, loop)
 
 
-def batch_by(run: Run, xs: Sequence[Atom], flags: Sequence[bool], size: int, loop: Loop) -> Any:
+def batch_by(run: Run, xs: Sequence[Atom], flags: Sequence[bool], size: int, loop: TapeLoop) -> Any:
     """The results for a batch of examples, by one loop whose body is batched."""
     n, first = loop.constants, loop.constants + loop.carries
     marked = (*flags[:n], *[True] * loop.carries, *flags[first:])
@@ -321,7 +320,7 @@ def one_by_one(op: Op, params: dict[str, Any], xs: Sequence[Atom], flags: Sequen
         instrs=builder.instrs,
         outputs=tuple(_several(results)),
     )
-    loop = Loop(alive(body), len(constants), 0, size, False)
+    loop = TapeLoop(alive(body), len(constants), 0, size, False)
     return scan(*[xs[k] for k in (*constants, *stacks)], loop=loop, pull=None)
 
 
@@ -335,7 +334,7 @@ scan = named(
         name="scan",
         reference=scanned,
         type=scan_type,
-        kernel=LoopKernel(),
+        kernel=Loop(),
         cost=scan_cost,
         pushforward=_scan_pushforward,
         pullback=(_scan_pullback,),
@@ -350,7 +349,7 @@ scan = named(
 # ------------------------------------------------------------------------------------------------------------ while
 
 
-class While(NamedTuple):
+class TapeWhile(NamedTuple):
     """A loop that runs while ``condition``, of its constants and the carries, holds. ``body`` takes constants of its
     own and the carries."""
 
@@ -369,7 +368,7 @@ class While(NamedTuple):
         return self.of_condition + self.constants
 
 
-def _iterated(loop: While, operands: Sequence[Any], trail: list[Any] | None = None) -> list[Any]:
+def _iterated(loop: TapeWhile, operands: Sequence[Any], trail: list[Any] | None = None) -> list[Any]:
     """The carries when the condition no longer holds; the carries with which each iteration began go to ``trail``."""
     tests, constants = operands[: loop.of_condition], operands[loop.of_condition : loop.first]
     carry = list(operands[loop.first : loop.first + loop.carries])
@@ -381,23 +380,23 @@ def _iterated(loop: While, operands: Sequence[Any], trail: list[Any] | None = No
     return carry
 
 
-def _while(*operands: Any, loop: While) -> Any:
+def _while(*operands: Any, loop: TapeWhile) -> Any:
     results = tuple([np.array(c) for c in _iterated(loop, operands)])
     return results if len(results) != 1 else results[0]
 
 
-def _while_type(*avals: Aval, loop: While) -> tuple[Aval, ...]:
+def _while_type(*avals: Aval, loop: TapeWhile) -> tuple[Aval, ...]:
     return loop.body.out_avals
 
 
-def _active_of(loop: While, operands: Sequence[int]) -> tuple[int, ...]:
+def _active_of(loop: TapeWhile, operands: Sequence[int]) -> tuple[int, ...]:
     """The numbers of the body's inputs that move if these operands do; operands of the condition are left out."""
     given = frozenset(k - loop.of_condition for k in operands if k >= loop.of_condition)
     return tuple(sorted(moving_carry(loop.body, loop.constants, loop.carries, given)))
 
 
 @lru_cache(maxsize=4096)
-def _with_tangents(loop: While, wrt: tuple[int, ...]) -> While:
+def _with_tangents(loop: TapeWhile, wrt: tuple[int, ...]) -> TapeWhile:
     """The loop that carries tangents behind its carries; behind its constants stand the tangents of constants."""
     n, m = loop.constants, len(loop.body.inputs)
     outputs = tuple([k - n for k in wrt if k >= n])
@@ -406,10 +405,10 @@ def _with_tangents(loop: While, wrt: tuple[int, ...]) -> While:
     inputs = (*joint.inputs[:n], *joint.inputs[m : m + few], *joint.inputs[n:m], *joint.inputs[m + few :])
     more = [Var(joint.inputs[m + few + k].aval) for k in range(len(outputs))]
     condition = loop.condition.replace(inputs=(*loop.condition.inputs, *more))
-    return While(interned(condition), interned(joint.replace(inputs=inputs)), loop.of_condition, n + few)
+    return TapeWhile(interned(condition), interned(joint.replace(inputs=inputs)), loop.of_condition, n + few)
 
 
-def _with_tangents_of(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]) -> list[Atom]:
+def _with_tangents_of(loop: TapeWhile, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]) -> list[Atom]:
     """The operands of the loop with tangents. ``dxs`` has tangents by the number of the body's input; one that is
     missing is zero."""
     at = loop.of_condition
@@ -419,14 +418,16 @@ def _with_tangents_of(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs
     return [*xs[: loop.first], *of_constants, *xs[loop.first : loop.first + loop.carries], *of_carries]
 
 
-def _tangents_of_results(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]) -> dict[int, Any]:
+def _tangents_of_results(
+    loop: TapeWhile, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]
+) -> dict[int, Any]:
     """The tangents of the carries when the loop ends, by the number of the carry."""
     results = _several(while_(*_with_tangents_of(loop, wrt, xs, dxs), loop=_with_tangents(loop, wrt)))
     carried = [k - loop.constants for k in wrt if k >= loop.constants]
     return dict(zip(carried, results[loop.carries :], strict=True))
 
 
-def _while_pushforward(xs: Any, dxs: Any, y: Any, *, loop: While) -> Any:
+def _while_pushforward(xs: Any, dxs: Any, y: Any, *, loop: TapeWhile) -> Any:
     given = [k for k, dx in enumerate(dxs) if dx is not None and k >= loop.of_condition]
     wrt = _active_of(loop, given)
     moved = _tangents_of_results(loop, wrt, xs, {k - loop.of_condition: dxs[k] for k in given})
@@ -434,7 +435,7 @@ def _while_pushforward(xs: Any, dxs: Any, y: Any, *, loop: While) -> Any:
     return tangents if loop.carries > 1 else tangents[0]
 
 
-def _while_pullback(ct: Any, *xs_y: Any, operand: int, loop: While) -> Any:
+def _while_pullback(ct: Any, *xs_y: Any, operand: int, loop: TapeWhile) -> Any:
     if operand < loop.of_condition:
         return None
     xs = xs_y[:-1]
@@ -449,7 +450,7 @@ LARGE = 1024
 longer than an iteration that writes a few of them."""
 
 
-def _while_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: While) -> Any:
+def _while_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: TapeWhile) -> Any:
     """Run all examples together until the last is done; the carries of one that is done are kept by selection. If the
     carries are more than ``LARGE`` bytes, run the examples one after another."""
     at, first = loop.of_condition, loop.first
@@ -463,7 +464,7 @@ def _while_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: 
 
 
 @lru_cache(maxsize=4096)
-def _batched_loop(loop: While, flags: tuple[bool, ...], size: int) -> While:
+def _batched_loop(loop: TapeWhile, flags: tuple[bool, ...], size: int) -> TapeWhile:
     at, n, carries = loop.of_condition, loop.constants, loop.carries
     each = batched(loop.condition, (*flags[:at], *[True] * carries), size)
     body = batched(loop.body, (*flags[at:], *[True] * carries), size)
@@ -483,7 +484,7 @@ def _batched_loop(loop: While, flags: tuple[bool, ...], size: int) -> While:
             for x, c in zip(new, carry, strict=True)
         ]
     looped = body.replace(inputs=(*tests, *constants, *carry), instrs=builder.instrs, outputs=tuple(kept))
-    return While(condition, interned(looped), at, at + n)
+    return TapeWhile(condition, interned(looped), at, at + n)
 
 
 def _inlined(body: Tape, inputs: Sequence[Atom]) -> list[Any]:
@@ -496,7 +497,7 @@ while_ = named(
         name="while",
         reference=_while,
         type=_while_type,
-        kernel=Repeat(),
+        kernel=RepeatWhile(),
         cost=lambda *avals, loop: 10 * (_cost_of(loop.body) + _cost_of(loop.condition)),
         pushforward=_while_pushforward,
         pullback=(_while_pullback,),
@@ -507,12 +508,12 @@ while_ = named(
 )
 
 
-def _while_pull_type(*avals: Aval, loop: While, wrt: tuple[int, ...]) -> tuple[Aval, ...]:
+def _while_pull_type(*avals: Aval, loop: TapeWhile, wrt: tuple[int, ...]) -> tuple[Aval, ...]:
     return tuple([loop.body.inputs[k].aval for k in wrt])
 
 
 @lru_cache(maxsize=4096)
-def one_iteration_back(loop: While, wrt: tuple[int, ...]) -> Tape:
+def one_iteration_back(loop: TapeWhile, wrt: tuple[int, ...]) -> Tape:
     """The tape that pulls cotangents back over one iteration. It takes the body's inputs, the cotangents of the carries
     after it and the sums so far, and gives the new sums and the cotangents of the carries before it."""
     n = loop.constants
@@ -521,7 +522,7 @@ def one_iteration_back(loop: While, wrt: tuple[int, ...]) -> Tape:
     return select_outputs(joint, range(loop.carries, len(joint.outputs)))
 
 
-def _while_pull(*operands: Any, loop: While, wrt: tuple[int, ...]) -> Any:
+def _while_pull(*operands: Any, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
     n_sums = sum(1 for k in wrt if k < loop.constants)
     xs, cts = operands[: loop.first + loop.carries], list(operands[loop.first + loop.carries :])
     trail: list[Any] = []
@@ -537,14 +538,19 @@ def _while_pull(*operands: Any, loop: While, wrt: tuple[int, ...]) -> Any:
     return results if len(results) != 1 else results[0]
 
 
-def _parts(loop: While, wrt: tuple[int, ...], operands: Sequence[Any]) -> tuple[Any, Any]:
+def _parts(loop: TapeWhile, wrt: tuple[int, ...], operands: Sequence[Any]) -> tuple[Any, Any]:
     """The operands of the loop, and the cotangents of the carries."""
     count = loop.first + loop.carries
     return operands[:count], operands[count:]
 
 
 def _pull_with_tangents(
-    loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom], cts: Sequence[Any], of_tangents: Any
+    loop: TapeWhile,
+    wrt: tuple[int, ...],
+    xs: Sequence[Atom],
+    dxs: dict[int, Atom],
+    cts: Sequence[Any],
+    of_tangents: Any,
 ) -> dict[int, Any]:
     """Pull back the loop that carries tangents too, and return the cotangents of its primals, by the number of the
     body's input. ``cts`` are the cotangents of the carries that move, ``of_tangents`` those of their tangents; None is
@@ -568,7 +574,7 @@ def _pull_with_tangents(
     return {k: results[chosen.index(place(k))] for k in wrt}
 
 
-def _while_pull_pushforward(xs: Any, dxs: Any, y: Any, *, loop: While, wrt: tuple[int, ...]) -> Any:
+def _while_pull_pushforward(xs: Any, dxs: Any, y: Any, *, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
     (given, cts), (tangents, d_cts) = _parts(loop, wrt, xs), _parts(loop, wrt, dxs)
     moves = {k - loop.of_condition: dx for k, dx in enumerate(tangents) if dx is not None and k >= loop.of_condition}
     found = _pull_with_tangents(loop, wrt, given, moves, d_cts, cts)
@@ -576,7 +582,7 @@ def _while_pull_pushforward(xs: Any, dxs: Any, y: Any, *, loop: While, wrt: tupl
     return results if len(results) > 1 else results[0]
 
 
-def _while_pull_pullback(ct: Any, *xs_y: Any, operand: int, loop: While, wrt: tuple[int, ...]) -> Any:
+def _while_pull_pullback(ct: Any, *xs_y: Any, operand: int, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
     given, cts = _parts(loop, wrt, xs_y[:-1])
     u = dict(zip(wrt, _several(ct), strict=True))
     count = loop.first + loop.carries
@@ -587,7 +593,7 @@ def _while_pull_pullback(ct: Any, *xs_y: Any, operand: int, loop: While, wrt: tu
     return found.get(operand - loop.of_condition)
 
 
-def _while_pull_batch(xs: Any, flags: Any, size: int, *, loop: While, wrt: tuple[int, ...]) -> Any:
+def _while_pull_batch(xs: Any, flags: Any, size: int, *, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
     count, at, first = loop.first + loop.carries, loop.of_condition, loop.first
     looped = _batched_loop(loop, tuple(flags[:first]), size)
     constants = [front(x, b, size) for x, b in zip(xs[at:first], flags[at:first], strict=True)]
@@ -603,7 +609,7 @@ while_pull = named(
         name="while_pull",
         reference=_while_pull,
         type=_while_pull_type,
-        kernel=RepeatBack(),
+        kernel=RepeatWhileBack(),
         cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
         pushforward=_while_pull_pushforward,
         pullback=(_while_pull_pullback,),

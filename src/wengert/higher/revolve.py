@@ -21,8 +21,8 @@ from wengert.ad.activity import active_operands
 from wengert.edit import merge_common
 from wengert.higher.bodies import alive, moving_carry, pulled
 from wengert.higher.loops import (
-    Loop,
-    While,
+    TapeLoop,
+    TapeWhile,
     batch_by,
     kept_bytes,
     scan,
@@ -45,7 +45,7 @@ or as many carries as there is room for ("binomial")."""
 FEW_SCHEDULED = 1 << 16  # iterations of which a table is made without being asked for
 
 
-def kept_within(loop: Loop, budget: int) -> Kept:
+def kept_within(loop: TapeLoop, budget: int) -> Kept:
     """Return what of a loop is kept within ``budget`` bytes.
 
     That is everything if there is room, else the carries at which segments begin, of the length that makes the bytes of
@@ -59,7 +59,7 @@ def kept_within(loop: Loop, budget: int) -> Kept:
     return size if fits or 2 * carries > budget or loop.length > FEW_SCHEDULED else "binomial"
 
 
-def carried_bytes(loop: Loop) -> int:
+def carried_bytes(loop: TapeLoop) -> int:
     """Return the bytes that an iteration hands on."""
     return sum([a.nbytes for a in loop.body.out_avals[: loop.carries]])
 
@@ -125,7 +125,7 @@ FIRST = len(Schedule._fields)
 
 
 @lru_cache(maxsize=1024)
-def _back(loop: Loop, slots: int, iterations: int, advances: int, wrt: tuple[int, ...]) -> Loop:
+def _back(loop: TapeLoop, slots: int, iterations: int, advances: int, wrt: tuple[int, ...]) -> TapeLoop:
     """The pullback as a loop over the iterations back.
 
     Its constants are the tables of the advances, the constants of the body, its stacks, and the cotangents of stacked
@@ -160,10 +160,10 @@ def _back(loop: Loop, slots: int, iterations: int, advances: int, wrt: tuple[int
         outputs=(done_after, *after[: loop.carries], *results),
     )
     counts = len(fixed) + len(ct_stacks), 1 + len(known) + len(given)
-    return Loop(alive(merge_common(tape)), *counts, iterations, False)
+    return TapeLoop(alive(merge_common(tape)), *counts, iterations, False)
 
 
-def _advances(loop: Loop, slots: int, iterations: int, advances: int) -> While:
+def _advances(loop: TapeLoop, slots: int, iterations: int, advances: int) -> TapeWhile:
     """The loop that advances to an iteration. Its carries are the number of advances made, the carries that are kept,
     and the carries with which the next advance begins."""
     body, n, m = loop.body, loop.constants, loop.constants + loop.carries
@@ -185,16 +185,16 @@ def _advances(loop: Loop, slots: int, iterations: int, advances: int) -> While:
         after: Any = add(done, 1)
     inputs, outputs = (over, kept, *constants, *stacks, *moving), (after, *written, *following)
     advance = Tape(inputs=inputs, captures=(), instrs=builder.instrs, outputs=outputs)
-    return While(alive(condition), alive(advance), 1, 2 + n + len(stacks))
+    return TapeWhile(alive(condition), alive(advance), 1, 2 + n + len(stacks))
 
 
-def _outputs(loop: Loop, wrt: Sequence[int]) -> tuple[int, ...]:
+def _outputs(loop: TapeLoop, wrt: Sequence[int]) -> tuple[int, ...]:
     """The numbers of the body's outputs that have cotangents."""
     inexact = [k for k, a in enumerate(loop.body.outputs) if a.aval.is_inexact]
     return tuple([k for k in inexact if k >= loop.carries or loop.constants + k in wrt])
 
 
-def _moving(loop: Loop, wrt: Sequence[int]) -> tuple[int, ...]:
+def _moving(loop: TapeLoop, wrt: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(moving_carry(loop.body, loop.constants, loop.carries, frozenset(wrt))))
 
 
@@ -203,7 +203,7 @@ def _keep(instr: Instr, active: Any) -> Instr:
     return instr._replace(params={**instr.params, "wrt": wrt})
 
 
-def _pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, slots: int, wrt: tuple[int, ...] | None) -> Any:
+def _pullback(ct: Any, *xs_y: Any, operand: int, loop: TapeLoop, slots: int, wrt: tuple[int, ...] | None) -> Any:
     table, xs = xs_y[:FIRST], xs_y[FIRST:-1]
     cts = ct if isinstance(ct, tuple) else (ct,)
     given = wrt if wrt is not None else [k for k, x in enumerate(xs) if x.aval.is_inexact]
@@ -223,12 +223,12 @@ def _pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, slots: int, wrt: tu
     return results[1 + loop.carries + moving.index(operand - FIRST)]
 
 
-def _pushforward(xs: Any, dxs: Any, y: Any, *, loop: Loop, slots: int, wrt: Any) -> Any:
+def _pushforward(xs: Any, dxs: Any, y: Any, *, loop: TapeLoop, slots: int, wrt: Any) -> Any:
     again = lambda operands, wide: revolve(*xs[:FIRST], *operands, loop=wide, slots=slots, wrt=None)
     return tangents_by(again, xs[FIRST:], dxs[FIRST:], loop)
 
 
-def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: Loop, slots: int, wrt: Any) -> Any:
+def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: TapeLoop, slots: int, wrt: Any) -> Any:
     again = lambda operands, wide: revolve(*xs[:FIRST], *operands, loop=wide, slots=slots, wrt=None)
     return batch_by(again, xs[FIRST:], flags[FIRST:], size, loop)
 

@@ -19,7 +19,7 @@ from wengert.ops.kernels import Contract
 from wengert.ops.op import linear
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, expand, transpose
-from wengert.ops.structured import Diagonal, Fill, Part, Parts
+from wengert.ops.structured import Diagonal, Fill, ScatteredSum, ScatteredTerm
 from wengert.tape import Atom, Aval
 
 Labels = tuple[int, ...]
@@ -120,7 +120,7 @@ def _structured(ct: Any, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Lab
         if ct.value.aval.shape == ():
             return None
         return contract(ct.value, other, a=(i,), b=renamed_others, out=renamed_mine)
-    parts = ct.few_parts(1) if isinstance(ct, Parts) and ct.base is None else None
+    parts = ct.few_parts(1) if isinstance(ct, ScatteredSum) and ct.base is None else None
     if parts and parts[0].index is not None:
         return _of_a_region(parts[0].value, dict(zip(out, parts[0].index, strict=True)), mine, other, labels, others)
     return None
@@ -140,7 +140,9 @@ def _of_a_region(ct: Atom, region: dict[int, Any], mine: Atom, other: Atom, labe
     of_region = slice_(other, index=taken(other, others))
     value = contract(wide, of_region, a=left(region), b=left(others), out=left(labels))
     index = taken(mine, labels)
-    return value if is_everything(index, mine.aval.shape) else Parts(None, (Part(value, index),), mine.aval)
+    if is_everything(index, mine.aval.shape):
+        return value
+    return ScatteredSum(None, (ScatteredTerm(value, index),), mine.aval)
 
 
 def _batch(xs: Any, batched: Any, size: int, *, a: Labels, b: Labels, out: Labels) -> Any:

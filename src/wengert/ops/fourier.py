@@ -20,14 +20,14 @@ import numpy as np
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import complex_dtype, equal, real_dtype, select
 from wengert.ops.index import INTP
-from wengert.ops.kernels import Call, Callback, Cost
+from wengert.ops.kernels import Callback, Cost, Routine
 from wengert.ops.op import linear
 from wengert.ops.shape import expand, iota
 from wengert.tape import Atom, Aval, Lit
 
 Axes = tuple[int, ...]
 BY_SCIPY = Callback("computed by scipy.fft")
-BY_ROUTINE = Call("fourier.fft", is_of_complex=True)  # where codegen has one, else as the others
+BY_ROUTINE = Routine("fourier.fft", is_of_complex=True)  # where codegen has one, else as the others
 
 
 @cache

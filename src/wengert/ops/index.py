@@ -5,7 +5,8 @@ A *static index* has one entry an axis: an ``int`` (that element; the axis goes)
 equal tuples. Index *arrays* are operands of dtype intp; they index the leading axes of operand 0, and negative
 entries count from the end, as in NumPy.
 
-The cotangent of what reads ``x[i]`` is :class:`~wengert.ops.structured.Parts`: n reads cost n parts and one buffer.
+The cotangent of what reads ``x[i]`` is :class:`~wengert.ops.structured.ScatteredSum`: n reads cost n parts and one
+buffer.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from wengert.ops.elementwise import convert, equal, less, less_equal
 from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Scatter, Search, Sort, View, Write
 from wengert.ops.op import NONE, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
-from wengert.ops.structured import Fill, Hole, Masked, Part, Parts
+from wengert.ops.structured import Fill, Hole, Masked, ScatteredSum, ScatteredTerm
 from wengert.tape import Atom, Aval, Lit
 
 INTP = np.dtype(np.intp)
@@ -74,7 +75,7 @@ def full_index(size: int, index: StaticIndex) -> StaticIndex:
 
 
 def _slice_structured(ct: Any, k: int, x: Atom, y: Atom, *, index: StaticIndex) -> Any:
-    return Parts(None, (Part(ct.value, index),), x.aval) if isinstance(ct, Fill) else None
+    return ScatteredSum(None, (ScatteredTerm(ct.value, index),), x.aval) if isinstance(ct, Fill) else None
 
 
 slice_ = linear(
@@ -82,7 +83,7 @@ slice_ = linear(
     name="slice",
     type=lambda x, *, index: Aval(region_shape(index), x.dtype),
     kernel=View(slice_layout),
-    transpose=lambda ct, x, *, index: Parts(None, (Part(ct, index),), x.aval),
+    transpose=lambda ct, x, *, index: ScatteredSum(None, (ScatteredTerm(ct, index),), x.aval),
     structured=_slice_structured,
     bind=lambda avals, *, index: itemgetter(to_numpy(index)),
     batch=lambda xs, batched, size, *, index: slice_(xs[0], index=full_index(size, index)),
@@ -138,7 +139,7 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
     None where a part overlaps the region without being equal to it."""
     if isinstance(ct, Fill) and k == 1:
         return Fill(ct.value * float(Aval(region_shape(index), v.aval.dtype).size / max(v.aval.size, 1)), v.aval)
-    if not isinstance(ct, Parts) or ct.base is not None:
+    if not isinstance(ct, ScatteredSum) or ct.base is not None:
         return None
     parts = ct.few_parts(MANY_PARTS)
     if parts is None:
@@ -146,10 +147,10 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
     if not all(p.index is not None and (p.index == index or are_disjoint(p.index, index)) for p in parts):
         return None
     if k == 0:
-        return Parts(None, tuple(p for p in parts if p.index != index), x.aval)
+        return ScatteredSum(None, tuple(p for p in parts if p.index != index), x.aval)
     mine = [p.value for p in parts if p.index == index]
     if not mine:
-        return Parts(None, (), v.aval)
+        return ScatteredSum(None, (), v.aval)
     total = mine[0]
     for value in mine[1:]:
         total = total + value
@@ -268,7 +269,9 @@ def _gather_type(x: Aval, *indices: Aval) -> Aval:
 
 
 def _gather_structured(ct: Any, k: int, x: Atom, *indices_y: Atom) -> Any:
-    return Parts(None, (Part(ct.value, None, indices_y[:-1]),), x.aval) if isinstance(ct, Fill) else None
+    return (
+        ScatteredSum(None, (ScatteredTerm(ct.value, None, indices_y[:-1]),), x.aval) if isinstance(ct, Fill) else None
+    )
 
 
 def batch_index(size: int, ndim: int) -> Any:
@@ -301,7 +304,7 @@ gather = linear(  # x[i0, i1, ...] on the leading axes
     name="gather",
     type=_gather_type,
     kernel=Gather(),
-    transpose=[lambda ct, x, *indices, operand: Parts(None, (Part(ct, None, indices),), x.aval), NONE],
+    transpose=[lambda ct, x, *indices, operand: ScatteredSum(None, (ScatteredTerm(ct, None, indices),), x.aval), NONE],
     structured=_gather_structured,
     batch=_gather_batch,
     is_variadic=True,
@@ -476,7 +479,7 @@ argselect = op(  # of the permutation these alone, ascending; with a NaN among t
 
 def sort_pullback(ct: Atom, x: Atom, y: Atom, *, axis: int) -> Any:
     at = along(argsort(x, axis=axis), x.aval.shape, axis)
-    return Parts(None, (Part(ct, None, at),), x.aval)
+    return ScatteredSum(None, (ScatteredTerm(ct, None, at),), x.aval)
 
 
 sort = op(  # many times faster than the permutation, which the derivative alone needs

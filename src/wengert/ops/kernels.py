@@ -300,7 +300,7 @@ class Sort(Kernel):
     what: str
 
 
-class Call(Kernel):
+class Routine(Kernel):
     """A routine outside the generated code, by name: "lapack.potrf"."""
 
     is_outside = True
@@ -330,7 +330,7 @@ class Loop(Kernel):
         return params["loop"].constants if "loop" in params else None
 
 
-class Repeat(Kernel):
+class RepeatWhile(Kernel):
     """Run the tape of parameter ``loop`` on its own carries while its condition holds."""
 
     has_bodies = True
@@ -340,15 +340,15 @@ class Repeat(Kernel):
         return params["loop"].first if "loop" in params else None
 
 
-class RepeatBack(Kernel):
-    """The pullback of a :class:`Repeat`, which it runs again. Parameter ``wrt`` numbers the inputs of ``loop`` that
-    have cotangents."""
+class RepeatWhileBack(Kernel):
+    """The pullback of a :class:`RepeatWhile`, which it runs again. Parameter ``wrt`` numbers the inputs of ``loop``
+    that have cotangents."""
 
     has_bodies = True
     runs_unknown_times = True
 
 
-class Branch(Kernel):
+class Alternatives(Kernel):
     """Run one of the tapes of parameter ``branches``, whose number is operand 0, an int64, on the other operands."""
 
     has_bodies = True

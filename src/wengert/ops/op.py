@@ -120,9 +120,9 @@ class Op:
     describe: Callable[[Instr], str] | None = None
     structured: Rule | None = None
     """``structured(ct, k, *xs, y, **params)``: the cotangent of operand ``k`` for a ct that is a :class:`Fill`,
-    :class:`Parts` or :class:`Diagonal`; None where the dense rule is as good. If the op has several outputs, ``ct`` is
-    a tuple: None for an output without a cotangent, else dense, or :class:`Masked` and clean where it counts in
-    part."""
+    :class:`ScatteredSum` or :class:`Diagonal`; None where the dense rule is as good. If the op has several outputs,
+    ``ct`` is a tuple: None for an output without a cotangent, else dense, or :class:`Masked` and clean where it counts
+    in part."""
     keep: Callable[..., Instr] | None = None
     """``keep(instr, active)``, given the active values: the instruction with a note in its parameters of what its
     pullback will read, and with that as further outputs."""

@@ -26,7 +26,7 @@ from wengert.ops.shape import (
     reshape,
     transpose,
 )
-from wengert.ops.structured import Fill, Masked, Part, Parts
+from wengert.ops.structured import Fill, Masked, ScatteredSum, ScatteredTerm
 from wengert.tape import Atom, Aval, Lit
 
 Axes = tuple[int, ...]
@@ -288,7 +288,7 @@ def running_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
 
 
 def running_pullback(ct: Atom, x: Atom, y: Atom, *, axis: int) -> Any:
-    return Parts(None, (Part(ct, None, along(_running_place(x, y, axis), x.aval.shape, axis)),), x.aval)
+    return ScatteredSum(None, (ScatteredTerm(ct, None, along(_running_place(x, y, axis), x.aval.shape, axis)),), x.aval)
 
 
 cummax = op(

@@ -2,8 +2,8 @@
 
 A dense cotangent is an atom. A structured one says more than an array of numbers would: where it counts
 (:class:`Masked`), that it is one scalar everywhere (:class:`Fill`), a diagonal (:class:`Diagonal`), or values at
-indices (:class:`Parts`). The rules of ops return them, and the rule ``structured`` of an op takes them. How they are
-added and multiplied, and become dense as late as possible, is in :mod:`wengert.ad.cotangents`.
+indices (:class:`ScatteredSum`). The rules of ops return them, and the rule ``structured`` of an op takes them. How they
+are added and multiplied, and become dense as late as possible, is in :mod:`wengert.ad.cotangents`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Diagonal(NamedTuple):
     aval: Aval
 
 
-class Part(NamedTuple):
+class ScatteredTerm(NamedTuple):
     """``value`` at ``index`` (static, see :mod:`wengert.ops.index`) or at the arrays ``indices``."""
 
     value: Atom
@@ -53,7 +53,7 @@ class Part(NamedTuple):
     indices: tuple[Atom, ...] = ()
 
 
-class Parts(NamedTuple):
+class ScatteredSum(NamedTuple):
     """A cotangent that is ``base`` (None: zero) plus parts at indices, as the pullback of reading ``x[i]`` gives.
 
     The parts are kept apart for as long as possible, so that n reads of one array cost n parts and one buffer.
@@ -61,31 +61,32 @@ class Parts(NamedTuple):
 
     base: Any
     joined: tuple[Any, ...]
-    """Each entry is a :class:`Part` or such a tuple: so two sums of many parts are added in constant time."""
+    """Each entry is a :class:`ScatteredTerm` or such a tuple: so two sums of many parts are added in constant time."""
     aval: Aval
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ScatteredTerm]:
         """All parts, in the order in which they are added. It takes time linear in their number."""
         return list(self._each())
 
-    def few_parts(self, most: int) -> list[Part] | None:
+    def few_parts(self, most: int) -> list[ScatteredTerm] | None:
         """The parts if there are at most ``most``, else None; it looks at no more than these."""
         found = list(itertools.islice(self._each(), most + 1))
         return found if len(found) <= most else None
 
-    def _each(self) -> Iterator[Part]:
+    def _each(self) -> Iterator[ScatteredTerm]:
         todo: list[Any] = [self.joined]
         while todo:
             last = todo.pop()
-            if isinstance(last, Part):
+            if isinstance(last, ScatteredTerm):
                 yield last
             else:
                 todo += reversed(last)
 
 
 class Hole(NamedTuple):
-    """A place, as that of a :class:`Part`, that was overwritten: the elements that stood there have no cotangent."""
+    """A place, as that of a :class:`ScatteredTerm`, that was overwritten: the elements that stood there have no
+    cotangent."""
 
     index: tuple[Any, ...] | None
     indices: tuple[Atom, ...] = ()
@@ -101,14 +102,14 @@ class Marks(NamedTuple):
 
     rest: Atom
     joined: tuple[Any, ...]
-    """Each entry is a :class:`Part`, a :class:`Hole` or such a tuple, the oldest first."""
+    """Each entry is a :class:`ScatteredTerm`, a :class:`Hole` or such a tuple, the oldest first."""
     aval: Aval
 
-    def newest_first(self) -> Iterator[Part | Hole]:
+    def newest_first(self) -> Iterator[ScatteredTerm | Hole]:
         todo: list[Any] = [self.joined]
         while todo:
             last = todo.pop()
-            if isinstance(last, Part | Hole):
+            if isinstance(last, ScatteredTerm | Hole):
                 yield last
             else:
                 todo += last
@@ -116,7 +117,7 @@ class Marks(NamedTuple):
 
 def marks_of(ct: Any, aval: Aval) -> Marks | None:
     """The marks of where a cotangent counts, by its structure; None if it counts everywhere."""
-    if isinstance(ct, Parts):
+    if isinstance(ct, ScatteredSum):
         under = Marks(Lit(False), (), aval) if ct.base is None else marks_of(ct.base, aval)
         return None if under is None else under._replace(joined=(under.joined, ct.joined))
     if not isinstance(ct, Masked):

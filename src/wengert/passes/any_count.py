@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.higher.bodies import alive
-from wengert.higher.loops import While, while_
+from wengert.higher.loops import TapeWhile, while_
 from wengert.ops.control import MOST_ITERATIONS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
@@ -277,7 +277,7 @@ class WhileMaker(ScanMaker):
         inputs = (*self.constants.variables, *variables)
         tape = Tape(inputs=inputs, captures=(), instrs=body.instrs, outputs=outputs, name="while")
         test = alive(Tape(inputs=tuple(variables), captures=(), instrs=(), outputs=(flag,), name="while"))
-        loop = While(test, alive(tape), 0, len(self.constants.variables))
+        loop = TapeWhile(test, alive(tape), 0, len(self.constants.variables))
         builder = current_builder()
         source = it.step(last).source
         builder.source = None if source is None else source._replace(role="any number of iterations")

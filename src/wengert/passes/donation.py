@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from wengert.ops.kernels import (
-    Branch,
-    Call,
+    Alternatives,
     Callback,
     Check,
     Gather,
     Loop,
     Nonzero,
-    Repeat,
-    RepeatBack,
+    RepeatWhile,
+    RepeatWhileBack,
+    Routine,
     Scatter,
 )
 from wengert.passes.plan.instructions import first_carry, may_share_memory, operands
@@ -29,7 +29,7 @@ from wengert.tape import Atom, Aval, Instr, Tape, Var
 Pair = tuple[int, int]
 """The number of an output, and of the input over which it is written."""
 
-MAY_END_THE_RUN = (Check, Callback, Call, Gather, Scatter, Nonzero, Loop, Repeat, RepeatBack, Branch)
+MAY_END_THE_RUN = (Check, Callback, Routine, Gather, Scatter, Nonzero, Loop, RepeatWhile, RepeatWhileBack, Alternatives)
 
 
 def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:

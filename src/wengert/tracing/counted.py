@@ -31,7 +31,7 @@ from wengert.ops.control import Expected
 from wengert.tape import Atom, Builder, Tape, structure
 from wengert.tracing import hooks
 from wengert.tracing.callers import is_internal, is_own_module, module_of
-from wengert.tracing.python.bytecode import Place, code_of
+from wengert.tracing.python.bytecode import CodePlace, code_of
 from wengert.tracing.python.calls import called_variable, callee
 from wengert.tracing.python.frames import code_in, function_name, is_generator, is_run, place_of
 from wengert.tracing.python.loops import Truth, asks_truth, is_counting, loops_around
@@ -63,8 +63,8 @@ class Counts:
 
     def __init__(self) -> None:
         self._seen: dict[Any, list[set[int]]] = {}
-        self._ranges: dict[Place, set[int]] = {}
-        self._tries: dict[Place, int] = {}
+        self._ranges: dict[CodePlace, set[int]] = {}
+        self._tries: dict[CodePlace, int] = {}
         self.knows_any = False
         self.has_learnt = False
         """Whether loops have become known since this was last set back."""
@@ -73,7 +73,7 @@ class Counts:
         """Begin a run; ``is_by_value``: every ``for`` is traced by its count."""
         return RunCounts(self, is_by_value)
 
-    def knows(self, tape: Tape, found: Sequence[int], tried: set[Place]) -> bool:
+    def knows(self, tape: Tape, found: Sequence[int], tried: set[CodePlace]) -> bool:
         """Whether each loop of ``tape`` has been seen with enough counts, ``found`` among them. If it has, the places
         that were ``tried`` may be tried as often again."""
         seen = self._seen.setdefault(structure(tape), [set() for _ in found])
@@ -88,11 +88,11 @@ class Counts:
                 self._tries.pop(place, None)
         return is_known
 
-    def note(self, place: Place, count: int) -> None:
+    def note(self, place: CodePlace, count: int) -> None:
         """Note that the ``for`` at ``place``, whose count is a traced integer, was traced with this count."""
         self._ranges.setdefault(place, set()).add(count)
 
-    def is_worth_it(self, place: Place) -> bool:
+    def is_worth_it(self, place: CodePlace) -> bool:
         """Whether the ``for`` at ``place`` may be traced with a counter: not before several counts, and not if that has
         been of no use often."""
         return len(self._ranges.get(place, ())) >= SEVERAL and self._tries.get(place, 0) < MOST_TRIES
@@ -100,12 +100,12 @@ class Counts:
     def may_count(self) -> bool:
         return any(self.is_worth_it(place) for place in self._ranges)
 
-    def failed(self, tried: set[Place]) -> None:
+    def failed(self, tried: set[CodePlace]) -> None:
         """Note that one more trace with counters at these places came to no loop."""
         for place in tried:
             self._tries[place] = self._tries.get(place, 0) + 1
 
-    def give_up(self, tried: set[Place]) -> None:
+    def give_up(self, tried: set[CodePlace]) -> None:
         """Trace no ``for`` at these places with a counter any more."""
         self._tries.update(dict.fromkeys(tried, MOST_TRIES))
 
@@ -116,7 +116,7 @@ class RunCounts:
     def __init__(self, counts: Counts, is_by_value: bool = False) -> None:
         self._counts = counts
         self._is_by_value = is_by_value
-        self._tried = set[Place]()
+        self._tried = set[CodePlace]()
         self._rolled = set[int]()
         self._refused: WengertError | None = None
         self._notes: dict[int, tuple[Expected, IterationNote]] = {}
@@ -135,11 +135,11 @@ class RunCounts:
 
     # Each ``for`` whose count is a traced integer, by its place:
 
-    def note(self, place: Place, count: int) -> None:
+    def note(self, place: CodePlace, count: int) -> None:
         """Note that a ``for`` is traced by its count."""
         self._counts.note(place, count)
 
-    def counted(self, place: Place) -> int | None:
+    def counted(self, place: CodePlace) -> int | None:
         """Return a number for a ``for`` that is to be traced with a counter; None if it is not."""
         if self._is_by_value or not self._counts.is_worth_it(place):
             return None
@@ -222,7 +222,7 @@ class Looks:
     def __init__(self) -> None:
         self.kept: dict[int, Any] = {}
         """What has been noted by its id, which no other may get."""
-        self.container_comparisons: set[Place] = set()
+        self.container_comparisons: set[CodePlace] = set()
         """Instructions that have compared what may be containers, item by item."""
         self._counts: list[int] = []
         """How many steps there were at each look."""

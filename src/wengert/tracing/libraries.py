@@ -20,7 +20,7 @@ import numpy as np
 from wengert.attributes import held
 from wengert.tracing import hooks
 from wengert.tracing.callers import is_of_library, is_ours, module_of
-from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.bytecode import CodePlace
 from wengert.tracing.python.calls import called_names
 from wengert.tracing.python.frames import behind_error, function_name, place_of, qualified_name, value_of
 
@@ -126,7 +126,7 @@ _INSTEAD = {
 # ------------------------------------------------------------------------------------------------------- names
 
 
-def _name(line: tuple[types.FrameType, Place] | None, inside: Sequence[types.FrameType]) -> str:
+def _name(line: tuple[types.FrameType, CodePlace] | None, inside: Sequence[types.FrameType]) -> str:
     called = None if line is None else _called(*line)
     others = [frame for frame in inside if _package(frame) != "numpy"]
     if called is not None and called[0] is not None and not (called[0].startswith("np.") and others):
@@ -166,7 +166,7 @@ def _compiled(called: tuple[str | None, Any] | None) -> str | None:
     return name
 
 
-def _called(frame: types.FrameType, place: Place) -> tuple[str | None, Any] | None:
+def _called(frame: types.FrameType, place: CodePlace) -> tuple[str | None, Any] | None:
     """The public name of what a line calls, and the object; None if its text is not to be had, or is no plain name."""
     names = called_names(frame, place)
     return None if names is None else _followed(value_of(frame, names[0]), names[1:])

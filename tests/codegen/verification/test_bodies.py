@@ -54,7 +54,7 @@ def test_what_is_right_is_verified(what: str) -> None:
     assert not any(found)
 
 
-def with_other_numbers(body: loops.Body) -> loops.Body:
+def with_other_numbers(body: loops.LoweredBody) -> loops.LoweredBody:
     """A body with other constants."""
     changed = [(2 * np.frombuffer(data)).tobytes() for data in body.literals]
     segments = [s._replace(kernel=_changed(s.kernel)) for s in body.segments]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wengert.tracing.python import bytecode
-from wengert.tracing.python.bytecode import Place, code_of, free_variables, instructions, once_a_code
+from wengert.tracing.python.bytecode import CodePlace, code_of, free_variables, instructions, once_a_code
 from wengert.tracing.python.frames import place_of
 
 MANY_NAMES = "def f():\n    return (" + " + ".join([f"name_{k}" for k in range(300)]) + ")\n"
@@ -103,7 +103,7 @@ def test_operators_and_what_reads_items(f: Any, is_operator: bool, is_indexing: 
 
 def test_what_writes_items_is_indexing() -> None:
     stores = [i.offset for i in instructions(code_of(written)) if i.opname.startswith("STORE_SUBSCR")]
-    assert [bytecode.is_indexing(Place(code_of(written), k)) for k in stores] == [True]
+    assert [bytecode.is_indexing(CodePlace(code_of(written), k)) for k in stores] == [True]
 
 
 def test_where_an_expression_stands_in_the_source() -> None:
@@ -115,4 +115,4 @@ def test_where_an_expression_stands_in_the_source() -> None:
     f()
     line = code_of(f).co_firstlineno + 1
     assert bytecode.span(x.place) == (line, line, 8, 11)
-    assert bytecode.span(Place(code_of(f).replace(co_linetable=b""), x.place.offset)) is None
+    assert bytecode.span(CodePlace(code_of(f).replace(co_linetable=b""), x.place.offset)) is None

@@ -13,7 +13,7 @@ import pytest
 
 from wengert.errors import InterpreterError
 from wengert.tracing.python import self_test
-from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.bytecode import CodePlace
 from wengert.tracing.python.calls import Callee
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +29,7 @@ def test_this_python_is_read_rightly() -> None:
         ("callee", lambda place: Callee("else"), "what is called"),
         ("called_variable", lambda frame, place=None: None, "what is called"),
         ("call_around", lambda place: None, "loops, what is called"),
-        ("place_of_call", lambda frame: Place(self_test._counts.__code__, 0), "loops, what is called"),
+        ("place_of_call", lambda frame: CodePlace(self_test._counts.__code__, 0), "loops, what is called"),
         ("loops_around", lambda place: (), "loops"),
         ("is_counting", lambda frame, loop: False, "loops"),
         ("is_before_for", lambda place: False, "loops"),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen.calls import KernelCall
-from wengert.codegen.loops import COPY, Body, Scan, Segment, Straight, Switch, While, WhileBack, Whole
+from wengert.codegen.loops import COPY, LoweredBody, Scan, Segment, Straight, Switch, While, WhileBack, Whole
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.verification.operands import Array, OperandInMemory, OperandMaker, difference, halves, run
@@ -44,10 +44,10 @@ def inner_kernels(whole: Whole) -> Iterator[Nest | Spec]:
                 yield from inner_kernels(segment.kernel)
 
 
-def _bodies(whole: Whole) -> Sequence[Body]:
+def _bodies(whole: Whole) -> Sequence[LoweredBody]:
     if isinstance(whole, Switch):
         return whole.branches
-    return [x for x in whole if isinstance(x, Body)]
+    return [x for x in whole if isinstance(x, LoweredBody)]
 
 
 def differences(call: KernelCall, whole: Whole, address: int, address_of: Address) -> Iterator[str]:
@@ -152,7 +152,7 @@ class _Room:
 class _Played:
     """A body with its sizes and memory."""
 
-    def __init__(self, body: Body, numbers: Iterator[int], address_of: Address) -> None:
+    def __init__(self, body: LoweredBody, numbers: Iterator[int], address_of: Address) -> None:
         known = lambda sizes: [next(numbers) if n is None else n for n in sizes]
         self.body, self.address_of = body, address_of
         self.inputs, self.outputs = known(body.inputs), known(body.outputs)

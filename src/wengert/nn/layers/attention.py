@@ -12,7 +12,7 @@ import wengert as wg
 from wengert.nn.activations import gelu
 from wengert.nn.attention import attention
 from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec
-from wengert.nn.layers.containers import Inits, Parts, specs
+from wengert.nn.layers.containers import AppliedParts, Inits, specs
 from wengert.nn.layers.dense import Dense, Dropout
 from wengert.nn.layers.norms import LayerNorm
 
@@ -65,7 +65,7 @@ class MultiHeadAttention(Layer):
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         given = _three(xs)
         dense = self._parts(given[0].shape[-1])
-        parts = Parts(params, state, train, self, dense)
+        parts = AppliedParts(params, state, train, self, dense)
         q, k, v = [parts.apply(name, dense[name], x) for name, x in zip("qkv", given, strict=True)]
         mixed = attention(q, k, v, causal=self.causal, heads=self.heads)
         return parts.apply("out", dense["out"], mixed), state
@@ -136,7 +136,7 @@ class TransformerBlock(Layer):
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         (x,) = xs
         layers = self._parts(x.shape[-1])
-        parts = Parts(params, state, train, self, layers)
+        parts = AppliedParts(params, state, train, self, layers)
 
         def part(name: str, x: Array) -> Array:
             return parts.apply(name, layers[name], x) if name in layers else x

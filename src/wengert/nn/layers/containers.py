@@ -20,7 +20,7 @@ from wengert.nn.initialisers import initialiser
 from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec, as_layer
 
 
-class Parts:
+class AppliedParts:
     """This object applies the parts of one call, finds their parameters by name, and places their errors."""
 
     def __init__(self, params: Params, state: Params, train: bool, owner: Any, names: Any, prefix: str = "") -> None:
@@ -235,10 +235,10 @@ class _Container(Layer):
     def _options(self) -> list[str]:
         return []
 
-    def _parts(self, params: Params, state: Params, train: bool) -> Parts:
+    def _parts(self, params: Params, state: Params, train: bool) -> AppliedParts:
         if params.keys() - {"layers"}:
-            Parts(params, state, train, self, ["layers"])
-        return Parts(params.get("layers", {}), state.get("layers", {}), train, self, self.parts, "layers.")
+            AppliedParts(params, state, train, self, ["layers"])
+        return AppliedParts(params.get("layers", {}), state.get("layers", {}), train, self, self.parts, "layers.")
 
 
 @wg.expect.checked_class
@@ -429,7 +429,7 @@ class SkipConnection(Layer):
         return made.params, made.state
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
-        parts = Parts(params, state, train, self, ["layer"])
+        parts = AppliedParts(params, state, train, self, ["layer"])
         y = parts.apply("layer", as_layer(self.layer), *xs)
         return self.combine(y, *xs), parts.new_state
 
@@ -475,12 +475,12 @@ class Repeat(Layer):
         y: Any = xs if len(xs) != 1 else xs[0]
         if self.shared:
             for _ in range(self.times):
-                parts = Parts(params, state, train, self, ["layer"])
+                parts = AppliedParts(params, state, train, self, ["layer"])
                 y = parts.apply("layer", layer, *as_inputs(y))
                 state = parts.new_state
             return y, state
         names = [str(k) for k in range(self.times)]
-        parts = Parts(params.get("layers", {}), state.get("layers", {}), train, self, names, "layers.")
+        parts = AppliedParts(params.get("layers", {}), state.get("layers", {}), train, self, names, "layers.")
         for name in names:
             y = parts.apply(name, layer, *as_inputs(y))
         return y, ({"layers": parts.new_state} if parts.new_state else {})
@@ -553,7 +553,7 @@ class _Using:
     """This is the first argument of a compact function in every other call."""
 
     def __init__(self, params: Params, state: Params, train: bool) -> None:
-        self.parts, self.train = Parts(params, state, train, self, params), train
+        self.parts, self.train = AppliedParts(params, state, train, self, params), train
 
     def __call__(self, name: str, layer: Any, *xs: Array) -> Any:
         return self.parts.apply(name, as_layer(layer), *xs)

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import compose, imag, real, real_dtype
-from wengert.ops.kernels import Call
+from wengert.ops.kernels import Routine
 from wengert.ops.linalg.factors import is_factored, lu, lu_slogdet
 from wengert.ops.linalg.matrices import (
     batch_all,
@@ -147,7 +147,7 @@ det = op(
     lambda x: np.linalg.det(x),
     name="det",
     type=number_type("det"),
-    kernel=Call("lapack.det", needs_room=True),
+    kernel=Routine("lapack.det", needs_room=True),
     cost=cubic(2 / 3),
     pushforward=det_pushforward,
     pullback=[det_pullback],
@@ -159,7 +159,7 @@ cofactor = op(  # ∂det(x)/∂x
     _cofactor_reference,
     name="cofactor",
     type=same_type("cofactor"),
-    kernel=Call("lapack.cofactor", needs_room=True, is_partial=True),
+    kernel=Routine("lapack.cofactor", needs_room=True, is_partial=True),
     cost=cubic(20),
     pushforward=lambda xs, dxs, y: cofactor_along(xs[0], dxs[0]),
     pullback=[lambda ct, x, y: cofactor_along(x, ct)],  # a second derivative: the map is its own transpose
@@ -212,7 +212,7 @@ cofactor_along = op(  # the derivative of cofactor(x) in the direction v
     _cofactor_along_reference,
     name="cofactor_along",
     type=_cofactor_along_type,
-    kernel=Call("lapack.gesdd"),
+    kernel=Routine("lapack.gesdd"),
     cost=cubic(28),
     pushforward=cofactor_along_pushforward,
     pullback=[

@@ -17,7 +17,7 @@ from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import absolute, less_equal, select
 from wengert.ops.index import slice_axis
-from wengert.ops.kernels import Call
+from wengert.ops.kernels import Routine
 from wengert.ops.linalg.matrices import (
     adjoint,
     columns_of,
@@ -74,7 +74,7 @@ cholesky = op(  # the lower triangular y with y yᴴ = x; reads the lower triang
     lambda x: np.linalg.cholesky(x),
     name="cholesky",
     type=same_type("cholesky"),
-    kernel=Call("lapack.potrf"),
+    kernel=Routine("lapack.potrf"),
     cost=cubic(1 / 3),
     pushforward=cholesky_pushforward,
     pullback=[cholesky_pullback],

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.kernels import Call
+from wengert.ops.kernels import Routine
 from wengert.ops.linalg.matrices import batch_all, cubic, square
 from wengert.ops.op import Op, not_implemented, op
 from wengert.tape import Atom, Aval
@@ -86,7 +86,7 @@ def _of_factors(reference: Any, name: str, type: Any, routine: str, cost: Any) -
         reference,
         name=name,
         type=type,
-        kernel=Call(f"lapack.{routine}"),
+        kernel=Routine(f"lapack.{routine}"),
         cost=cost,
         pushforward=not_implemented("factors are made when all derivatives have been taken"),
         pullback=[not_implemented("factors are made when all derivatives have been taken")],

@@ -11,7 +11,7 @@ from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import convert, equal
 from wengert.ops.index import INTP
-from wengert.ops.kernels import Call
+from wengert.ops.kernels import Routine
 from wengert.ops.linalg.factors import is_factored, lu, lu_inv, lu_solve
 from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, same_type, square, swap, triangle
 from wengert.ops.op import op
@@ -124,7 +124,7 @@ triangular_solve = op(  # a⁻¹ b, or a⁻ᵀ b; only the lower, or only the up
     _triangular_reference,
     name="triangular_solve",
     type=_solution_type("triangular_solve"),
-    kernel=Call("blas.trsm"),
+    kernel=Routine("blas.trsm"),
     cost=cubic(0, per_column=1),
     pushforward=triangular_solve_pushforward,
     pullback=[triangular_solve_pullback_a, triangular_solve_pullback_b],

@@ -33,7 +33,7 @@ from wengert.ops.elementwise import (
     select,
 )
 from wengert.ops.index import INTP, argmax
-from wengert.ops.kernels import Call
+from wengert.ops.kernels import Routine
 from wengert.ops.linalg.matrices import (
     ROUNDING,
     adjoint,
@@ -184,7 +184,7 @@ eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one tria
     lambda x, *, lower, any_vectors: tuple(np.linalg.eigh(x, "L" if lower else "U")),
     name="eigh",
     type=_eigh_type,
-    kernel=Call("lapack.syevd", needs_room=True, further_rows=11),
+    kernel=Routine("lapack.syevd", needs_room=True, further_rows=11),
     structured=eigh_structured,
     cost=cubic(9),
     pushforward=eigh_pushforward,

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wengert.ops.kernels import (
-    Branch,
-    Call,
+    Alternatives,
     Check,
     Contract,
     Embed,
@@ -21,8 +20,9 @@ from wengert.ops.kernels import (
     Loop,
     Reduce,
     Region,
-    Repeat,
-    RepeatBack,
+    RepeatWhile,
+    RepeatWhileBack,
+    Routine,
     Scatter,
     Sort,
     View,
@@ -108,7 +108,7 @@ def plan_contraction(planner: Planner, instr: Instr, kernel: Contract) -> None:
         planner.run_step(instr)
 
 
-def plan_call(planner: Planner, instr: Instr, kernel: Call) -> None:
+def plan_call(planner: Planner, instr: Instr, kernel: Routine) -> None:
     """A routine takes matrices in C order, and room to work in."""
     nbytes: int | None = None
     if kernel.is_of_complex:
@@ -128,12 +128,12 @@ def plan_sort(planner: Planner, instr: Instr, kernel: Sort) -> None:
     _run_in_c_order(planner, instr, nbytes)
 
 
-def plan_bodies(planner: Planner, instr: Instr, kernel: Loop | RepeatBack | Branch) -> None:
+def plan_bodies(planner: Planner, instr: Instr, kernel: Loop | RepeatWhileBack | Alternatives) -> None:
     """Bodies take operands in C order; results are written before all is read."""
     _run_bodies(planner, instr, None)
 
 
-def plan_repeat(planner: Planner, instr: Instr, kernel: Repeat) -> None:
+def plan_repeat(planner: Planner, instr: Instr, kernel: RepeatWhile) -> None:
     """A loop of any count has room for whether it goes on."""
     _run_bodies(planner, instr, planner.room(1, bool))
 
@@ -179,10 +179,10 @@ PLANNING: dict[type[Kernel], Callable[[Planner, Instr, Any], None]] = {
     Scatter: plan_scatter,
     Reduce: plan_reduction,
     Contract: plan_contraction,
-    Call: plan_call,
+    Routine: plan_call,
     Sort: plan_sort,
     Loop: plan_bodies,
-    Repeat: plan_repeat,
-    RepeatBack: plan_bodies,
-    Branch: plan_bodies,
+    RepeatWhile: plan_repeat,
+    RepeatWhileBack: plan_bodies,
+    Alternatives: plan_bodies,
 }

@@ -34,8 +34,8 @@ MOST_JOINED = 64
 """Constants of at most so many elements each are copied, so that they lie side by side."""
 
 
-MAY_RAISE = (kernels.Call, kernels.Callback, kernels.Gather, kernels.Scatter, kernels.Nonzero)
-MAY_RAISE += (kernels.Loop, kernels.Repeat, kernels.RepeatBack, kernels.Branch)
+MAY_RAISE = (kernels.Routine, kernels.Callback, kernels.Gather, kernels.Scatter, kernels.Nonzero)
+MAY_RAISE += (kernels.Loop, kernels.RepeatWhile, kernels.RepeatWhileBack, kernels.Alternatives)
 
 
 class NotRolled(Exception):

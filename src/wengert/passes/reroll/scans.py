@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.higher.bodies import alive
-from wengert.higher.loops import Loop, scan
+from wengert.higher.loops import TapeLoop, scan
 from wengert.ops.index import INTP, everything, gather, scatter_set, slice_
 from wengert.ops.shape import concatenate, iota, reshape, zeros
 from wengert.passes.reroll.assembling import assembled
@@ -235,7 +235,7 @@ class ScanMaker:
         inputs = (*self.constants.variables, *[v for v, _ in self.carries], *self.stacks.variables)
         outputs = (*carried, *[self.now[s] for s in stacked])
         tape = Tape(inputs=inputs, captures=(), instrs=body.instrs, outputs=outputs, name="scan")
-        loop = Loop(alive(tape), len(self.constants.variables), len(self.carries), self.count, False)
+        loop = TapeLoop(alive(tape), len(self.constants.variables), len(self.carries), self.count, False)
         operands = (*self.constants.operands, *[a for _, a in self.carries], *self.stacks.operands)
         builder = current_builder()
         builder.source = source

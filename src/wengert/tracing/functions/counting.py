@@ -32,7 +32,7 @@ from wengert.tracing.interception.asking import AT_ANY
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.looking import evaluate, has_values
 from wengert.tracing.operators import python_number
-from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.bytecode import CodePlace
 from wengert.tracing.python.calls import call_around, called_variable, place_of_call
 from wengert.tracing.python.loops import is_before_for
 from wengert.tracing.stack import current_trace, is_in_body
@@ -124,7 +124,7 @@ def _counted(number: int, start: Any, stop: Any) -> Iterator[Any]:
         i = i + 1
 
 
-def _is_of_a_loop(frame: FrameType, place: Place) -> bool:
+def _is_of_a_loop(frame: FrameType, place: CodePlace) -> bool:
     """Whether the call at ``place`` is one of Python's ``range``, and a ``for`` statement goes over what it gives."""
     is_users = not is_internal(frame)
     return is_users and is_before_for(place) and called_variable(frame, place) is builtins.range

@@ -19,7 +19,7 @@ from wengert.attributes import held
 Found = TypeVar("Found")
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """An instruction of a code."""
 
     code: CodeType
@@ -86,11 +86,11 @@ def _of_one_variable(instr: dis.Instruction) -> tuple[dis.Instruction, ...]:
 _OF_TWO = re.compile(r"((?:LOAD|STORE)_FAST(?:_BORROW)?)_((?:LOAD|STORE)_FAST(?:_BORROW)?)")
 
 
-def instruction(place: Place) -> dis.Instruction:
+def instruction(place: CodePlace) -> dis.Instruction:
     return [i for i in instructions(place.code) if i.offset <= place.offset][-1]
 
 
-def instructions_after(place: Place) -> list[dis.Instruction]:
+def instructions_after(place: CodePlace) -> list[dis.Instruction]:
     return [i for i in instructions(place.code) if i.offset > place.offset]
 
 
@@ -106,7 +106,7 @@ Span = tuple[int, int, int, int]
 """Where something stands in the source: first and last line, first and last column, in bytes."""
 
 
-def span(place: Place) -> Span | None:
+def span(place: CodePlace) -> Span | None:
     """Return where the expression stands that an instruction is of; None where that is not known, as with
     ``python -X no_debug_ranges``."""
     found = next(islice(place.code.co_positions(), place.offset // 2, None), None)
@@ -115,17 +115,17 @@ def span(place: Place) -> Span | None:
     return found  # type: ignore[return-value]  # no None in it
 
 
-def is_operator(place: Place) -> bool:
+def is_operator(place: CodePlace) -> bool:
     """Whether an instruction is an arithmetic operator: ``"%g" % x``, and not ``float(x)``."""
     return _opname(place) == "BINARY_OP" and not is_indexing(place)
 
 
-def is_indexing(place: Place) -> bool:
+def is_indexing(place: CodePlace) -> bool:
     """Whether an instruction reads or writes ``a[i]``."""
     return _opname(place) in _INDEXING or instruction(place).argrepr == "[]"  # an operator, as of Python 3.14
 
 
-def _opname(place: Place) -> str:
+def _opname(place: CodePlace) -> str:
     return dis.opname[place.code.co_code[place.offset]]
 
 

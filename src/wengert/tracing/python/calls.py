@@ -14,7 +14,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from wengert.tracing.python.bytecode import (
-    Place,
+    CodePlace,
     Span,
     instruction,
     instructions,
@@ -35,7 +35,7 @@ class Callee(NamedTuple):
 _ELSE = Callee("else")  # makers["zeros"](3), an operator, a step of an iterator
 
 
-def callee(place: Place) -> Callee:
+def callee(place: CodePlace) -> Callee:
     """Return what the instruction calls."""
     return _callee(*place)
 
@@ -52,7 +52,7 @@ def _callee(code: CodeType, offset: int) -> Callee:
     return _ELSE
 
 
-def called_variable(frame: FrameType, place: Place | None = None) -> Any:
+def called_variable(frame: FrameType, place: CodePlace | None = None) -> Any:
     """Return the object that a frame's instruction, or the one at ``place``, calls by a variable; else None."""
     kind, name = callee(place or place_of(frame))
     return value_of(frame, name) if kind == "variable" else None
@@ -87,7 +87,7 @@ def _path_of_callee(code: CodeType, offset: int) -> tuple[str, ...]:
     return ()
 
 
-def called_names(frame: FrameType, place: Place) -> list[str] | None:
+def called_names(frame: FrameType, place: CodePlace) -> list[str] | None:
     """Return what the callee is called in the source, ``["np", "linalg", "solve"]``; None if the text is not to be had,
     or is no plain name."""
     found = _span_of_callee(place)
@@ -108,7 +108,7 @@ def called_names(frame: FrameType, place: Place) -> list[str] | None:
     return [node.id, *names] if isinstance(node, ast.Name) else None
 
 
-def _span_of_callee(place: Place) -> Span | None:
+def _span_of_callee(place: CodePlace) -> Span | None:
     loads = _loads_callee(*place)
     if loads is None:
         return None
@@ -124,7 +124,7 @@ def _loads_callee(code: CodeType, offset: int) -> Any:
     between versions of Python; positions in the source do not. Without them (``python -X no_debug_ranges``) nothing
     can be told.
     """
-    current = instruction(Place(code, offset))
+    current = instruction(CodePlace(code, offset))
     if not current.opname.startswith(("CALL", "PRECALL")):
         return None
     here = current.positions
@@ -148,24 +148,24 @@ def _loads_callee(code: CodeType, offset: int) -> Any:
 # ----------------------------------------------------------------------------------------- what stands around a call
 
 
-def place_of_call(frame: FrameType) -> Place:
+def place_of_call(frame: FrameType) -> CodePlace:
     """Return the instruction that calls what the frame called last. Python 3.11 may do that in the one before it."""
     return _call_behind(*place_of(frame))
 
 
 @once_a_code()
-def _call_behind(code: CodeType, offset: int) -> Place:
-    at = Place(code, offset)
+def _call_behind(code: CodeType, offset: int) -> CodePlace:
+    at = CodePlace(code, offset)
     call = instruction(at)
-    return Place(code, (instructions_after(at)[0] if call.opname == "PRECALL" else call).offset)
+    return CodePlace(code, (instructions_after(at)[0] if call.opname == "PRECALL" else call).offset)
 
 
-def call_around(place: Place) -> Place | None:
+def call_around(place: CodePlace) -> CodePlace | None:
     """Return the call that takes what the call at ``place`` gives, as its last argument; None if there is none."""
     return _call_around(*place)
 
 
 @once_a_code()
-def _call_around(code: CodeType, offset: int) -> Place | None:
-    behind = [i for i in instructions_after(Place(code, offset)) if i.opname != "PRECALL"]
-    return Place(code, behind[0].offset) if behind[0].opname == "CALL" else None
+def _call_around(code: CodeType, offset: int) -> CodePlace | None:
+    behind = [i for i in instructions_after(CodePlace(code, offset)) if i.opname != "PRECALL"]
+    return CodePlace(code, behind[0].offset) if behind[0].opname == "CALL" else None

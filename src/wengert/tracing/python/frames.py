@@ -9,7 +9,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from wengert._contexts import is_collecting
-from wengert.tracing.python.bytecode import Place, code_of
+from wengert.tracing.python.bytecode import CodePlace, code_of
 
 
 def run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -30,17 +30,17 @@ def code_in(frame: FrameType) -> CodeType:
     return frame.f_code
 
 
-def place_of(frame: FrameType) -> Place:
+def place_of(frame: FrameType) -> CodePlace:
     """Return the instruction that a frame is at: the call that it waits for, if it has called another one."""
-    return Place(frame.f_code, frame.f_lasti)
+    return CodePlace(frame.f_code, frame.f_lasti)
 
 
-def behind_error(error: BaseException) -> list[tuple[FrameType, Place]]:
+def behind_error(error: BaseException) -> list[tuple[FrameType, CodePlace]]:
     """Return the frames that an error came up through, the outermost first, each with the instruction that it left."""
-    found: list[tuple[FrameType, Place]] = []
+    found: list[tuple[FrameType, CodePlace]] = []
     at = error.__traceback__
     while at is not None:
-        found.append((at.tb_frame, Place(at.tb_frame.f_code, at.tb_lasti)))
+        found.append((at.tb_frame, CodePlace(at.tb_frame.f_code, at.tb_lasti)))
         at = at.tb_next
     return found
 

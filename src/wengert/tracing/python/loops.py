@@ -6,12 +6,12 @@ from enum import Enum
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from wengert.tracing.python.bytecode import Place, instruction, instructions, instructions_after, once_a_code
+from wengert.tracing.python.bytecode import CodePlace, instruction, instructions, instructions_after, once_a_code
 from wengert.tracing.python.calls import called_variable
 from wengert.tracing.python.frames import place_of
 
 
-class Loop(NamedTuple):
+class CodeLoop(NamedTuple):
     """A ``for`` or a ``while`` of a code."""
 
     code: CodeType
@@ -23,15 +23,15 @@ class Loop(NamedTuple):
     """ "for" or "while"."""
 
 
-def loops_around(place: Place) -> tuple[Loop, ...]:
+def loops_around(place: CodePlace) -> tuple[CodeLoop, ...]:
     """Return the loops around an instruction, the innermost first. A ``while`` may look at its condition once before
     its first iteration, by instructions that are written in the same place as those at its end."""
     return _loops_around(*place)
 
 
 @once_a_code()
-def _loops_around(code: CodeType, offset: int) -> tuple[Loop, ...]:
-    here = instruction(Place(code, offset)).positions
+def _loops_around(code: CodeType, offset: int) -> tuple[CodeLoop, ...]:
+    here = instruction(CodePlace(code, offset)).positions
     around = []
     for loop in _loops(code):
         again = (i.positions for i in instructions(code) if loop.start <= i.offset <= loop.end)
@@ -41,10 +41,10 @@ def _loops_around(code: CodeType, offset: int) -> tuple[Loop, ...]:
 
 
 @once_a_code()
-def _loops(code: CodeType) -> list[Loop]:
+def _loops(code: CodeType) -> list[CodeLoop]:
     """One for every place that is jumped back to, up to the last jump: ``continue`` is another."""
     ends = {int(i.argval): i.offset for i in instructions(code) if "JUMP_BACKWARD" in i.opname}
-    return [Loop(code, start, end, _kind(code, start)) for start, end in ends.items()]
+    return [CodeLoop(code, start, end, _kind(code, start)) for start, end in ends.items()]
 
 
 def _kind(code: CodeType, start: int) -> str:
@@ -52,17 +52,17 @@ def _kind(code: CodeType, start: int) -> str:
     return "for" if first.opname == "FOR_ITER" else "while"
 
 
-def is_before_for(place: Place) -> bool:
+def is_before_for(place: CodePlace) -> bool:
     """Whether a ``for`` statement goes over what the call at ``place`` gives."""
     return _is_before_for(*place)
 
 
 @once_a_code()
 def _is_before_for(code: CodeType, offset: int) -> bool:
-    return [i.opname for i in instructions_after(Place(code, offset))[:2]] == ["GET_ITER", "FOR_ITER"]
+    return [i.opname for i in instructions_after(CodePlace(code, offset))[:2]] == ["GET_ITER", "FOR_ITER"]
 
 
-def is_counting(frame: FrameType, loop: Loop) -> bool:
+def is_counting(frame: FrameType, loop: CodeLoop) -> bool:
     """Whether a loop is ``for i in range(...)``, and nobody else assigns ``i``: a name that tells its iterations
     apart."""
     found = _makes_iterable(*loop) if loop.kind == "for" else None
@@ -70,7 +70,7 @@ def is_counting(frame: FrameType, loop: Loop) -> bool:
 
 
 @once_a_code()
-def _makes_iterable(code: CodeType, start: int, end: int, kind: str) -> Place | None:
+def _makes_iterable(code: CodeType, start: int, end: int, kind: str) -> CodePlace | None:
     """The call that gives what a ``for`` goes over; None if it is of another kind."""
     instrs = instructions(code)
     k = next(k for k, i in enumerate(instrs) if i.offset >= start)
@@ -79,7 +79,7 @@ def _makes_iterable(code: CodeType, start: int, end: int, kind: str) -> Place | 
         return None
     others = (i for i in instrs[k + 2 :] if i.offset <= end and i.opname.startswith(("STORE", "DELETE")))
     is_alone = all(i.argval != store.argval for i in others)
-    return Place(code, call.offset) if is_alone else None
+    return CodePlace(code, call.offset) if is_alone else None
 
 
 # ----------------------------------------------------------------------------------------------- truth of a value
