@@ -85,25 +85,32 @@ class _Formula:
     __slots__ = ()
 
     # fmt: off
-    def __add__(self, other: Any) -> Any: return OPERATORS["add"](self, other)
-    def __radd__(self, other: Any) -> Any: return OPERATORS["add"](other, self)
-    def __sub__(self, other: Any) -> Any: return OPERATORS["subtract"](self, other)
-    def __rsub__(self, other: Any) -> Any: return OPERATORS["subtract"](other, self)
-    def __mul__(self, other: Any) -> Any: return OPERATORS["multiply"](self, other)
-    def __rmul__(self, other: Any) -> Any: return OPERATORS["multiply"](other, self)
-    def __truediv__(self, other: Any) -> Any: return OPERATORS["divide"](self, other)
-    def __rtruediv__(self, other: Any) -> Any: return OPERATORS["divide"](other, self)
-    def __pow__(self, other: Any) -> Any: return OPERATORS["power"](self, other)
-    def __rpow__(self, other: Any) -> Any: return OPERATORS["power"](other, self)
+    def __add__(self, other: Term) -> Any: return OPERATORS["add"](self, other)
+    def __radd__(self, other: Term) -> Any: return OPERATORS["add"](other, self)
+    def __sub__(self, other: Term) -> Any: return OPERATORS["subtract"](self, other)
+    def __rsub__(self, other: Term) -> Any: return OPERATORS["subtract"](other, self)
+    def __mul__(self, other: Term) -> Any: return OPERATORS["multiply"](self, other)
+    def __rmul__(self, other: Term) -> Any: return OPERATORS["multiply"](other, self)
+    def __truediv__(self, other: Term) -> Any: return OPERATORS["divide"](self, other)
+    def __rtruediv__(self, other: Term) -> Any: return OPERATORS["divide"](other, self)
+    def __pow__(self, other: Term) -> Any: return OPERATORS["power"](self, other)
+    def __rpow__(self, other: Term) -> Any: return OPERATORS["power"](other, self)
     def __neg__(self) -> Any: return OPERATORS["negative"](self)
-    def __gt__(self, other: Any) -> Any: return OPERATORS["greater"](self, other)
-    def __ge__(self, other: Any) -> Any: return OPERATORS["greater_equal"](self, other)
-    def __lt__(self, other: Any) -> Any: return OPERATORS["less"](self, other)
-    def __le__(self, other: Any) -> Any: return OPERATORS["less_equal"](self, other)
-    def __and__(self, other: Any) -> Any: return OPERATORS["logical_and"](self, other)
-    def __or__(self, other: Any) -> Any: return OPERATORS["logical_or"](self, other)
+    def __gt__(self, other: Term) -> Any: return OPERATORS["greater"](self, other)
+    def __ge__(self, other: Term) -> Any: return OPERATORS["greater_equal"](self, other)
+    def __lt__(self, other: Term) -> Any: return OPERATORS["less"](self, other)
+    def __le__(self, other: Term) -> Any: return OPERATORS["less_equal"](self, other)
+    def __and__(self, other: Term) -> Any: return OPERATORS["logical_and"](self, other)
+    def __or__(self, other: Term) -> Any: return OPERATORS["logical_or"](self, other)
     def __invert__(self) -> Any: return OPERATORS["logical_not"](self)
     # fmt: on
+
+
+Scalar = complex | np.generic
+"""A number of Python's or NumPy's."""
+
+Term = _Formula | Scalar
+"""What may stand in a formula beside an atom."""
 
 
 kind("Spec", lambda x: isinstance(x, Aval), "a wg.spec")
@@ -354,7 +361,7 @@ def current_builder() -> Builder:
 _literals: dict[Any, Lit] = {}
 
 
-def literal(value: Any, dtype: np.dtype[Any] | None) -> Lit:
+def literal(value: Scalar, dtype: np.dtype[Any] | None) -> Lit:
     """A Python number as a literal; equal ones are one object, so that tapes can be compared by identity."""
     if value == 0 or value != value:  # 0.0 equals -0.0, and NaN nothing
         return Lit(value, dtype)
@@ -418,14 +425,14 @@ def definitions(tape: Tape) -> dict[Var, Instr]:
 # ---------------------------------------------------------------------------------------------------- printing
 
 
-def tapes_in(value: Any) -> list[Tape]:
+def tapes_in(value: object) -> list[Tape]:
     """The tapes in the parameter of an instruction: it is one, or a tuple with some."""
     if isinstance(value, tuple):
         return [tape for part in value if isinstance(part, tuple | Tape) for tape in tapes_in(part)]
     return [value] if isinstance(value, Tape) else []
 
 
-def format_param(value: Any) -> str:
+def format_param(value: object) -> str:
     if isinstance(value, Tape):
         return f"<{value.name}: {len(value)} instructions>"
     if isinstance(value, tuple) and tapes_in(value):

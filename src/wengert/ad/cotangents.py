@@ -18,7 +18,7 @@ decided here, once for all rules.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,13 +40,14 @@ from wengert.ops.index import (
 from wengert.ops.op import CONJUGATION
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, concatenate, embed_diagonal, full, reshape, unbroadcast, zeros
-from wengert.ops.structured import Diagonal, Fill, Marks, Masked, ScatteredSum, ScatteredTerm, marks_of
+from wengert.ops.structured import Cotangent, Diagonal, Fill, Marks, Masked, ScatteredSum, ScatteredTerm, marks_of
 from wengert.tape import Atom, Aval, Lit, Var
 
-Cotangent = Any
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs  # Python's own since 3.13
 
 
-def is_atom(ct: Cotangent) -> bool:
+def is_atom(ct: Cotangent) -> TypeIs[Atom]:
     return type(ct) is Var or type(ct) is Lit  # an isinstance of the two takes three times as long
 
 
@@ -236,6 +237,7 @@ def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
     if isinstance(a, Fill) and isinstance(b, Fill):
         return Fill(add_op(a.value, b.value), aval)
     if isinstance(a, ScatteredSum) or isinstance(b, ScatteredSum):
+        first: Any
         first, second = (a, b) if isinstance(a, ScatteredSum) else (b, a)
         if isinstance(second, ScatteredSum):
             base = add(first.base, second.base, aval)
@@ -286,7 +288,7 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
     elif isinstance(ct, ScatteredSum | Diagonal):
         mask, ct = support(ct, y) if is_atom(partial) else None, densify(ct, y)
     fill = isinstance(ct, Fill)
-    value = ct.value if fill else ct
+    value: Any = ct.value if fill else ct
     if isinstance(partial, Masked):
         if mask is None or (mask.mask is partial.mask and mask.holds == partial.holds):
             mask = partial

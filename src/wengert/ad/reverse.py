@@ -25,7 +25,7 @@ from wengert.ops.elementwise import convert, equal, not_equal, select
 from wengert.ops.index import are_disjoint
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
-from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, ScatteredSum, ScatteredTerm, marks_of
+from wengert.ops.structured import Cotangent, Diagonal, Fill, Hole, Marks, Masked, ScatteredSum, ScatteredTerm, marks_of
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, check, current_builder
 
@@ -161,7 +161,7 @@ def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False, is_be
     return _pull_dense(instr, k, densify(ct, y))
 
 
-def _counting(ct: Any, aval: Aval) -> Any:
+def _counting(ct: Cotangent, aval: Aval) -> Any:
     """Return ``ct`` as a dense cotangent, or as a masked and clean one if it counts in part only."""
     counts = support(ct, aval)
     if counts is None:
@@ -169,7 +169,7 @@ def _counting(ct: Any, aval: Aval) -> Any:
     return Masked(broadcast_to(counts.mask, shape=aval.shape), counts.value, is_clean=True)
 
 
-def _pull_structured(instr: Instr, k: int, ct: Any) -> Any:
+def _pull_structured(instr: Instr, k: int, ct: Cotangent) -> Any:
     """The cotangent of operand ``k`` by the structure of ``ct`` alone; None where the op has no rule for that."""
     op, ins, (y,), params, _ = instr
     if op.structured is not None:
@@ -218,7 +218,7 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
     return _masked_alike(instr, k, counts, pulled) if op.only_adds else pulled
 
 
-def _masked_alike(instr: Instr, k: int, counts: Masked, pulled: Any) -> Masked:
+def _masked_alike(instr: Instr, k: int, counts: Masked, pulled: Cotangent) -> Masked:
     """Mask ``pulled``, the cotangent of operand ``k`` for the value of ``counts``: it counts where the mask, pulled
     back as the numbers 0 and 1, is not zero. Such numbers cannot cancel in a sum."""
     operand = instr.ins[k].aval
@@ -233,7 +233,7 @@ MANY_MARKS = 8
 each. Where an older mark would say that there is no cotangent, the cotangent is then the number zero."""
 
 
-def _pull_overwriting(instr: Instr, k: int, ct: Any) -> Any:
+def _pull_overwriting(instr: Instr, k: int, ct: Cotangent) -> Any:
     """The cotangent of operand ``k`` of an op that writes operand 1 into operand 0. Overwritten elements have none."""
     op, ins, (y,), params, _ = instr
     answer = None if is_atom(ct) else _pull_structured(instr, k, ct)

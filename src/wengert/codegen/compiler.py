@@ -46,7 +46,9 @@ class Code:
 
     __slots__ = ("__weakref__", "address", "callees")
 
-    def __init__(self, address: int, library: Any, linker: Any, callees: Mapping[str, Code]) -> None:
+    def __init__(
+        self, address: int, library: llvm.ResourceTracker, linker: llvm.LLJIT, callees: Mapping[str, Code]
+    ) -> None:
         self.address = address
         self.callees = dict(callees)
         # Not when the process ends: a thread that is not waited for may run it until the very end.
@@ -65,7 +67,7 @@ _dropped: deque[tuple[Any, Any]] = deque()
 """Libraries of code that is not needed any more, each with its linker."""
 
 
-def _drop(library: Any, linker: Any) -> None:
+def _drop(library: llvm.ResourceTracker, linker: llvm.LLJIT) -> None:
     """Free a library; if another thread uses the linker now, that thread does so, or the next one. This may be called
     anywhere, when the last reference goes."""
     _dropped.append((library, linker))
@@ -221,7 +223,7 @@ def object_code(text: str, target: Target) -> bytes:
     return _machine(target).emit_object(module)
 
 
-def _optimise(module: Any, target: Target) -> None:
+def _optimise(module: llvm.ModuleRef, target: Target) -> None:
     """Inline the kernels of a loop into the loop, and optimise the result. The texts of single kernels need no
     optimising before code is generated."""
     options = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -65,7 +65,7 @@ class Value:
     def __repr__(self) -> str:
         return self.typed
 
-    def like(self, number: Any) -> Value:
+    def like(self, number: Operand) -> Value:
         """``number`` as a constant of this value's dtype and lanes; a value passes as it is."""
         return number if isinstance(number, Value) else self.f.constant(number, self.dtype, self.lanes)
 
@@ -75,31 +75,32 @@ class Value:
     def _int_division(self) -> str:
         return "udiv" if self.is_unsigned else "sdiv"
 
-    def _binary(self, other: Any, float_op: str, int_op: str, swap: bool = False) -> Value:
+    def _binary(self, other: Operand, float_op: str, int_op: str, swap: bool = False) -> Value:
         a, b = self, self.like(other)
         if swap:
             a, b = b, a
         return self.f.pure(f"{float_op if self.is_float else int_op} {a.typed}, {b.text}", self.dtype, self.lanes)
 
     # fmt: off
-    def __add__(self, other: Any) -> Value: return self._binary(other, "fadd", "add")
-    def __radd__(self, other: Any) -> Value: return self._binary(other, "fadd", "add", True)
-    def __sub__(self, other: Any) -> Value: return self._binary(other, "fsub", "sub")
-    def __rsub__(self, other: Any) -> Value: return self._binary(other, "fsub", "sub", True)
-    def __mul__(self, other: Any) -> Value: return self._binary(other, "fmul", "mul")
-    def __rmul__(self, other: Any) -> Value: return self._binary(other, "fmul", "mul", True)
-    def __truediv__(self, other: Any) -> Value: return self._binary(other, "fdiv", self._int_division)
-    def __rtruediv__(self, other: Any) -> Value: return self._binary(other, "fdiv", self._int_division, True)
-    def __and__(self, other: Any) -> Value: return self._binary(other, "", "and")
-    def __or__(self, other: Any) -> Value: return self._binary(other, "", "or")
-    def __xor__(self, other: Any) -> Value: return self._binary(other, "", "xor")
-    def __lshift__(self, other: Any) -> Value: return self._binary(other, "", "shl")
-    def __rshift__(self, other: Any) -> Value: return self._binary(other, "", "lshr" if self.is_unsigned else "ashr")
+    def __add__(self, other: Operand) -> Value: return self._binary(other, "fadd", "add")
+    def __radd__(self, other: Operand) -> Value: return self._binary(other, "fadd", "add", True)
+    def __sub__(self, other: Operand) -> Value: return self._binary(other, "fsub", "sub")
+    def __rsub__(self, other: Operand) -> Value: return self._binary(other, "fsub", "sub", True)
+    def __mul__(self, other: Operand) -> Value: return self._binary(other, "fmul", "mul")
+    def __rmul__(self, other: Operand) -> Value: return self._binary(other, "fmul", "mul", True)
+    def __truediv__(self, other: Operand) -> Value: return self._binary(other, "fdiv", self._int_division)
+    def __rtruediv__(self, other: Operand) -> Value: return self._binary(other, "fdiv", self._int_division, True)
+    def __and__(self, other: Operand) -> Value: return self._binary(other, "", "and")
+    def __or__(self, other: Operand) -> Value: return self._binary(other, "", "or")
+    def __xor__(self, other: Operand) -> Value: return self._binary(other, "", "xor")
+    def __lshift__(self, other: Operand) -> Value: return self._binary(other, "", "shl")
+    def __rshift__(self, other: Operand) -> Value:
+        return self._binary(other, "", "lshr" if self.is_unsigned else "ashr")
     def __invert__(self) -> Value: return self ^ (1 if self.dtype == "b1" else -1)
-    def __lt__(self, other: Any) -> Value: return self.compare("lt", other)
-    def __le__(self, other: Any) -> Value: return self.compare("le", other)
-    def __gt__(self, other: Any) -> Value: return self.compare("gt", other)
-    def __ge__(self, other: Any) -> Value: return self.compare("ge", other)
+    def __lt__(self, other: Operand) -> Value: return self.compare("lt", other)
+    def __le__(self, other: Operand) -> Value: return self.compare("le", other)
+    def __gt__(self, other: Operand) -> Value: return self.compare("gt", other)
+    def __ge__(self, other: Operand) -> Value: return self.compare("ge", other)
     # fmt: on
 
     def __neg__(self) -> Value:
@@ -107,7 +108,7 @@ class Value:
             return self.f.pure(f"fneg {self.typed}", self.dtype, self.lanes)
         return 0 - self
 
-    def compare(self, how: str, other: Any) -> Value:
+    def compare(self, how: str, other: Operand) -> Value:
         """ "lt", "le", "gt", "ge", "eq" (ordered: false for NaN), "ne" (true for NaN) or "un" (either is NaN)."""
         b = self.like(other)
         if self.is_float:
@@ -116,10 +117,10 @@ class Value:
             code = f"icmp {how if how in ('eq', 'ne') else ('u' if self.is_unsigned else 's') + how}"
         return self.f.pure(f"{code} {self.typed}, {b.text}", "b1", self.lanes)
 
-    def eq(self, other: Any) -> Value:
+    def eq(self, other: Operand) -> Value:
         return self.compare("eq", other)
 
-    def ne(self, other: Any) -> Value:
+    def ne(self, other: Operand) -> Value:
         return self.compare("ne", other)
 
     # ------------------------------------------------------------------------------------------ conversions
@@ -179,12 +180,16 @@ class Value:
         )
 
 
+Operand = Value | float
+"""A value, or a number that is written into the code as a constant of the other operand's dtype."""
+
+
 def llvm_type(dtype: str, lanes: int) -> str:
     scalar = LLVM_TYPES[dtype]
     return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
 
 
-def format_number(value: Any, dtype: str) -> str:
+def format_number(value: float | np.generic, dtype: str) -> str:
     """A constant as LLVM writes it: floats by their bits, so that nothing is rounded."""
     if dtype == "b1":
         return "true" if value else "false"
@@ -280,7 +285,7 @@ class Function:
         given = [a if isinstance(a, str) else a.typed for a in args]
         return self.pure(f"call {returned} @{name}({', '.join(given)})", dtype, lanes)
 
-    def constant(self, value: Any, dtype: str, lanes: int = 1) -> Value:
+    def constant(self, value: float, dtype: str, lanes: int = 1) -> Value:
         number = format_number(value, dtype)
         if lanes > 1:
             number = f"<{', '.join([f'{LLVM_TYPES[dtype]} {number}'] * lanes)}>"
@@ -463,11 +468,11 @@ def _bits(dtype: str) -> int:
 # ------------------------------------------------------------------------------------- functions of values
 
 
-def select(c: Value, a: Any, b: Any) -> Value:
+def select(c: Value, a: Operand, b: Operand) -> Value:
     """``a`` where ``c`` holds, else ``b``; one of them may be a number."""
-    like = a if isinstance(a, Value) else b
-    a, b = like.like(a), like.like(b)
-    return c.f.pure(f"select {c.typed}, {a.typed}, {b.typed}", a.dtype, a.lanes)
+    like: Any = a if isinstance(a, Value) else b
+    first, second = like.like(a), like.like(b)
+    return c.f.pure(f"select {c.typed}, {first.typed}, {second.typed}", first.dtype, first.lanes)
 
 
 def least(f: Function, i: Index, limit: Index) -> Index:
@@ -478,7 +483,7 @@ def least(f: Function, i: Index, limit: Index) -> Index:
     return select(i < limit, i, limit)
 
 
-def fma(a: Value, b: Any, c: Any) -> Value:
+def fma(a: Value, b: Operand, c: Operand) -> Value:
     """``a * b + c``: fused, hence rounded once, where the target can (``target.has_fma``); else in two steps.
 
     A formula that *needs* the single rounding asks for ``f.target.has_fma`` and has another way.
@@ -496,7 +501,7 @@ def floor(x: Value) -> Value: return x.f.intrinsic("floor", x)
 def ceil(x: Value) -> Value: return x.f.intrinsic("ceil", x)
 def trunc(x: Value) -> Value: return x.f.intrinsic("trunc", x)
 def rint(x: Value) -> Value: return x.f.intrinsic("rint", x)  # ties to even
-def copysign(x: Value, sign: Any) -> Value: return x.f.intrinsic("copysign", x, x.like(sign))
+def copysign(x: Value, sign: Value) -> Value: return x.f.intrinsic("copysign", x, x.like(sign))
 # fmt: on
 
 

@@ -92,7 +92,7 @@ interleave = named(
 # ------------------------------------------------------------------------------------------------------ arithmetic
 
 
-def _each(function: Any) -> Callable[..., Planes]:
+def _each(function: Callable[..., Any]) -> Callable[..., Planes]:
     return lambda *zs: Planes(function(*[z.re for z in zs]), function(*[z.im for z in zs]))
 
 
@@ -320,7 +320,7 @@ def _multiplied(x: Planes, n: int) -> Planes:
 # ---------------------------------------------------------------------------------------- trigonometry, hyperbolics
 
 
-def _times(zero: Any, x: Any) -> Any:
+def _times(zero: Atom, x: Atom) -> Any:
     """The product, which is zero where the first factor is, whatever the second: on an axis."""
     return select(equal(zero, 0), zero * copysign(Lit(1, x.aval.dtype), x), zero * x)
 

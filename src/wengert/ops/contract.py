@@ -19,7 +19,7 @@ from wengert.ops.kernels import Contract
 from wengert.ops.op import linear
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, expand, transpose
-from wengert.ops.structured import Diagonal, Fill, ScatteredSum, ScatteredTerm
+from wengert.ops.structured import Diagonal, Fill, ScatteredSum, ScatteredTerm, Structured
 from wengert.tape import Atom, Aval
 
 Labels = tuple[int, ...]
@@ -65,14 +65,14 @@ def _dot(flip_a: bool, flip_b: bool) -> Callable[..., Any]:
     return (lambda x, y: np.dot(x, y.T)) if flip_b else np.ndarray.dot  # without the dispatch of np.dot
 
 
-def _grouped_matmul(x: Any, y: Any, a: Labels, b: Labels, out: Labels) -> Any:
+def _grouped_matmul(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], a: Labels, b: Labels, out: Labels) -> Any:
     batch = [k for k in a if k in b and k in out]
     inner = [k for k in a if k in b and k not in out]
     left = [k for k in a if k not in b]
     right = [k for k in b if k not in a]
     lengths = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
 
-    def grouped(z: Any, labels: Labels, *groups: list[int]) -> Any:
+    def grouped(z: np.ndarray[Any, Any], labels: Labels, *groups: list[int]) -> Any:
         order = [labels.index(k) for group in groups for k in group]
         lead = [lengths[k] for k in groups[0]]
         tail = [int(np.prod([lengths[k] for k in group])) for group in groups[1:]]
@@ -84,7 +84,7 @@ def _grouped_matmul(x: Any, y: Any, a: Labels, b: Labels, out: Labels) -> Any:
     return product.transpose([have.index(k) for k in out])
 
 
-def _reference(x: Any, y: Any, **labels: Labels) -> Any:
+def _reference(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], **labels: Labels) -> Any:
     return contract_bind((Aval(x.shape, x.dtype), Aval(y.shape, y.dtype)), **labels)(x, y)
 
 
@@ -96,7 +96,7 @@ def _transpose_y(ct: Atom, x: Atom, y: Atom, *, a: Labels, b: Labels, out: Label
     return contract(ct, x, a=out, b=a, out=b)
 
 
-def _structured(ct: Any, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
+def _structured(ct: Structured, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
     """The cotangent of an operand for a structured ``ct``. A fill or a diagonal saves the product: x̄ = s Σ y, or
     x̄ = diag(d) yᵀ. A single region saves the products with zeros outside of it, which would be NaN where the other
     operand is infinite."""
@@ -145,7 +145,7 @@ def _of_a_region(ct: Atom, region: dict[int, Any], mine: Atom, other: Atom, labe
     return ScatteredSum(None, (ScatteredTerm(value, index),), mine.aval)
 
 
-def _batch(xs: Any, batched: Any, size: int, *, a: Labels, b: Labels, out: Labels) -> Any:
+def _batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, a: Labels, b: Labels, out: Labels) -> Any:
     new = 1 + max((*a, *b), default=-1)
     return contract(
         *xs,

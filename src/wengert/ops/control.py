@@ -49,7 +49,7 @@ EACH = "each"
 """The kind of a guard that stands for one guard per element, in C order: those of all iterations of a loop."""
 
 
-def miss_of(x: Any, expected: Expected, position: int, kind: str) -> GuardMiss:
+def miss_of(x: np.ndarray[Any, Any], expected: Expected, position: int, kind: str) -> GuardMiss:
     """The exception of a guard that saw ``x`` in the place of ``expected``."""
     if kind != EACH:
         return GuardMiss(position, Expected(x))
@@ -64,7 +64,7 @@ def values_of(guard: Instr) -> tuple[Expected, ...]:
     return (expected,) if guard.params["kind"] != EACH else tuple(map(Expected, expected.value.flat))
 
 
-def _guard_reference(x: Any, *, expected: Expected, position: int, kind: str) -> tuple[()]:
+def _guard_reference(x: np.ndarray[Any, Any], *, expected: Expected, position: int, kind: str) -> tuple[()]:
     if np.ndim(x) == 0:
         if x == expected.value:
             return ()

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.ops.kernels import flops
 from wengert.ops.op import CONJUGATION, NONE, ZERO, Op, broadcast_shapes, elementwise, operator
 from wengert.ops.structured import Masked
-from wengert.tape import Atom, Aval, Lit
+from wengert.tape import Atom, Aval, Instr, Lit
 
 LN2, LN10 = math.log(2), math.log(10)
 
@@ -71,7 +71,7 @@ def _multiply_shortcut(x1: Atom, x2: Atom) -> Atom | None:
     return None
 
 
-def _opposite(made: Any, x: Atom) -> Atom | None:
+def _opposite(made: Op, x: Atom) -> Atom | None:
     """The atom of which x is the negative: a literal, or the operand of the instruction that made x; else None."""
     if type(x) is Lit:
         return Lit(np.negative(x.value), x.aval.dtype) if x.aval.dtype.kind == "f" else None
@@ -79,7 +79,7 @@ def _opposite(made: Any, x: Atom) -> Atom | None:
     return instr.ins[0] if instr is not None and instr.op is negative else None
 
 
-def _add_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+def _add_identity(made: Op, x1: Atom, x2: Atom) -> Any:
     """x₁ + (-x₂) = x₁ - x₂, of one dtype: integers of another size wrap around elsewhere"""
     if x1.aval.dtype != x2.aval.dtype:
         return None
@@ -90,7 +90,7 @@ def _add_identity(made: Any, x1: Atom, x2: Atom) -> Any:
     return None
 
 
-def _subtract_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+def _subtract_identity(made: Op, x1: Atom, x2: Atom) -> Any:
     """x₁ - (-x₂) = x₁ + x₂, of one dtype"""
     opposite = None if type(x2) is Lit or x1.aval.dtype != x2.aval.dtype else _opposite(made, x2)
     return None if opposite is None else (add, (x1, opposite))
@@ -104,7 +104,7 @@ def _subtract_shortcut(x1: Atom, x2: Atom) -> Atom | None:
     return None if np.signbit(value.real) or np.signbit(value.imag) else x1
 
 
-def _multiply_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+def _multiply_identity(made: Op, x1: Atom, x2: Atom) -> Any:
     """(-x₁) (-x₂) = x₁ x₂, of one dtype, also where one of them is a number"""
     if x1.aval.dtype != x2.aval.dtype:
         return None
@@ -114,7 +114,7 @@ def _multiply_identity(made: Any, x1: Atom, x2: Atom) -> Any:
     return multiply, opposites
 
 
-def _divide_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+def _divide_identity(made: Op, x1: Atom, x2: Atom) -> Any:
     """x / 2ᵏ = x 2⁻ᵏ where both powers are normal numbers, so that nothing is rounded"""
     if type(x2) is not Lit or x2.aval.dtype.kind != "f" or x1.aval.dtype != x2.aval.dtype:
         return None
@@ -179,7 +179,7 @@ def _power_shortcut(x: Atom, p: Atom) -> Atom | None:
     return x if is_literal(p, 1) and x.aval.dtype == p.aval.dtype else None
 
 
-def _power_identity(made: Any, x: Atom, p: Atom) -> Any:
+def _power_identity(made: Op, x: Atom, p: Atom) -> Any:
     """NumPy's ways for a scalar exponent. The values are not all those of pow: √ of −∞ is NaN, of −0 it is −0."""
     if type(p) is not Lit or x.aval.dtype != p.aval.dtype or p.aval.dtype.kind != "f":
         return None
@@ -283,7 +283,7 @@ log10 = elementwise(np.log10, partials=[lambda x, y: (1 / LN10) / x], cost=flops
 log1p = elementwise(np.log1p, partials=[lambda x, y: 1 / (1 + x)], cost=flops(14))
 
 
-def _share(x: Atom, other: Atom, y: Atom, base_exp: Any, log_half: float) -> Any:
+def _share(x: Atom, other: Atom, y: Atom, base_exp: Op, log_half: float) -> Any:
     """bˣ⁻ʸ, the share of x in a log-sum. Infinite, x takes all of it, or half where both are the same infinity."""
     zero, half = Lit(0, x.aval.dtype), Lit(log_half, x.aval.dtype)
     return base_exp(select(equal(x, y), select(equal(x, other), half, zero), x - y))
@@ -399,7 +399,7 @@ imag = elementwise(
 )
 
 
-def _composed(re: Any, im: Any) -> Any:
+def _composed(re: np.ndarray[Any, Any], im: np.ndarray[Any, Any]) -> Any:
     z = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(re, 1j))
     z.real, z.imag = re, im
     return z
@@ -474,7 +474,7 @@ for _symbol, _op in {
 # ------------------------------------------------------------------------------------------------ masks of selections
 
 
-def _output_mask(made: Any, mask: Atom, x1: Atom, x2: Atom) -> tuple[Op, Lit] | None:
+def _output_mask(made: Op, mask: Atom, x1: Atom, x2: Atom) -> tuple[Op, Lit] | None:
     """The comparison of y = where(mask, x1, x2) with a number that is true where ``mask`` is: of a rectifier, leaky or
     not. NaN compares as false on both sides, and is where x is."""
     found = made(mask)
@@ -492,7 +492,7 @@ def _output_mask(made: Any, mask: Atom, x1: Atom, x2: Atom) -> tuple[Op, Lit] | 
     return None
 
 
-def _is_positive_multiple(instr: Any, x: Atom) -> bool:
+def _is_positive_multiple(instr: Instr, x: Atom) -> bool:
     """Whether an instruction multiplies ``x`` with a number that is not negative."""
     if instr is None or instr.op is not multiply or x not in instr.ins:
         return False

@@ -9,7 +9,7 @@ alike, without conjugation; half spectra stand for whole ones, in which the inne
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -66,7 +66,7 @@ def _scaled_at(x: Atom, axis: int, places: tuple[int, ...], there: float, elsewh
 # ------------------------------------------------------------------------------------------------ of complex numbers
 
 
-def _fft_batch(xs: Any, batched: Any, size: int, *, axes: Axes, forward: bool, norm: int) -> Any:
+def _fft_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axes: Axes, forward: bool, norm: int) -> Any:
     return fft(xs[0], axes=tuple([k + 1 for k in axes]), forward=forward, norm=norm)
 
 
@@ -100,7 +100,7 @@ def _rfft_transpose(ct: Atom, x: Atom, *, axis: int, forward: bool, norm: int) -
     return irfft(_scaled_at(ct, axis, _ends(n), 1, 0.5), axis=axis, n=n, forward=forward, norm=norm)
 
 
-def _rfft_batch(xs: Any, batched: Any, size: int, *, axis: int, forward: bool, norm: int) -> Any:
+def _rfft_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: int, forward: bool, norm: int) -> Any:
     return rfft(xs[0], axis=axis + 1, forward=forward, norm=norm)
 
 
@@ -127,7 +127,9 @@ def _irfft_transpose(ct: Atom, x: Atom, *, axis: int, n: int, forward: bool, nor
     return _scaled_at(rfft(ct, axis=axis, forward=forward, norm=norm), axis, _ends(n), 1, 2)
 
 
-def _irfft_batch(xs: Any, batched: Any, size: int, *, axis: int, n: int, forward: bool, norm: int) -> Any:
+def _irfft_batch(
+    xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: int, n: int, forward: bool, norm: int
+) -> Any:
     return irfft(xs[0], axis=axis + 1, n=n, forward=forward, norm=norm)
 
 
@@ -150,11 +152,13 @@ TRANSPOSED = {1: 1, 2: 3, 3: 2, 4: 4}
 """The type that is the transpose, and the inverse, of each but for factors."""
 
 
-def _real_transform(x: Any, *, kind: str, type: int, axis: int, norm: int, orthogonal: bool) -> Any:
+def _real_transform(x: Atom, *, kind: str, type: int, axis: int, norm: int, orthogonal: bool) -> Any:
     return getattr(_compiled(), kind)(x, type, (axis,), norm, None, 1, orthogonal)
 
 
-def _real_bind(avals: Any, *, kind: str, type: int, axis: int, norm: int, orthogonal: bool) -> Callable[..., Any]:
+def _real_bind(
+    avals: Sequence[Aval], *, kind: str, type: int, axis: int, norm: int, orthogonal: bool
+) -> Callable[..., Any]:
     transform = getattr(_compiled(), kind)
     return lambda x: transform(x, type, (axis,), norm, None, 1, orthogonal)
 
@@ -173,7 +177,7 @@ def _real_transpose(ct: Atom, x: Atom, *, kind: str, type: int, axis: int, norm:
     return other(_scaled_at(ct, axis, end, 2, 1)) if type == 2 else _scaled_at(other(ct), axis, end, 0.5, 1)
 
 
-def _real_batch(xs: Any, batched: Any, size: int, *, axis: int, **params: Any) -> Any:
+def _real_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: int, **params: Any) -> Any:
     return real_transform(xs[0], axis=axis + 1, **params)
 
 

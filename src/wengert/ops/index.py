@@ -12,7 +12,7 @@ buffer.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -20,9 +20,9 @@ import numpy as np
 
 from wengert.ops.elementwise import convert, equal, less, less_equal
 from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Scatter, Search, Sort, View, Write
-from wengert.ops.op import NONE, broadcast_shapes, front, linear, op
+from wengert.ops.op import NONE, Op, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
-from wengert.ops.structured import Fill, Hole, Masked, ScatteredSum, ScatteredTerm
+from wengert.ops.structured import Fill, Hole, Masked, ScatteredSum, ScatteredTerm, Structured
 from wengert.tape import Atom, Aval, Lit
 
 INTP = np.dtype(np.intp)
@@ -74,7 +74,7 @@ def full_index(size: int, index: StaticIndex) -> StaticIndex:
 # ------------------------------------------------------------------------------------------------ static index
 
 
-def _slice_structured(ct: Any, k: int, x: Atom, y: Atom, *, index: StaticIndex) -> Any:
+def _slice_structured(ct: Structured, k: int, x: Atom, y: Atom, *, index: StaticIndex) -> Any:
     return ScatteredSum(None, (ScatteredTerm(ct.value, index),), x.aval) if isinstance(ct, Fill) else None
 
 
@@ -110,20 +110,20 @@ def reverse(x: Atom, axis: int) -> Any:
     return slice_axis(x, axis, max(n - 1, 0), n, -1)
 
 
-def _set_in_place(x: Any, v: Any, *, index: StaticIndex) -> Any:
+def _set_in_place(x: np.ndarray[Any, Any], v: np.ndarray[Any, Any], *, index: StaticIndex) -> Any:
     x[to_numpy(index)] = v
     return x
 
 
-def _add_in_place(x: Any, v: Any, *, index: StaticIndex) -> Any:
+def _add_in_place(x: np.ndarray[Any, Any], v: np.ndarray[Any, Any], *, index: StaticIndex) -> Any:
     x[to_numpy(index)] += v
     return x
 
 
-def _writes(in_place: Any) -> Any:
+def _writes(in_place: Callable[..., Any]) -> Any:
     """The reference of an op that has an in-place one: the same on a copy."""
 
-    def reference(x: Any, *rest: Any, **params: Any) -> Any:
+    def reference(x: np.ndarray[Any, Any], *rest: Any, **params: Any) -> Any:
         return in_place(np.array(x), *rest, **params)
 
     return reference
@@ -133,7 +133,7 @@ def _region_value(v: Atom, index: StaticIndex) -> Any:
     return broadcast_to(v, shape=region_shape(index))
 
 
-def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: StaticIndex) -> Any:
+def _set_structured(ct: Structured, k: int, x: Atom, v: Atom, y: Atom, *, index: StaticIndex) -> Any:
     """Split parts between the operands of a write: those at the written region belong to v, those off it to x.
 
     None where a part overlaps the region without being equal to it."""
@@ -166,7 +166,7 @@ def are_disjoint(a: StaticIndex, b: StaticIndex) -> bool:
     return any(i != j and (type(i) is type(j) is int or _never_meet(i, j)) for i, j in zip(a, b, strict=True))
 
 
-def _never_meet(a: Any, b: Any) -> bool:
+def _never_meet(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     start_a, length_a, step_a = (a, 1, 0) if type(a) is int else a
     start_b, length_b, step_b = (b, 1, 0) if type(b) is int else b
     if not length_a or not length_b:
@@ -184,8 +184,8 @@ def _slice_of_ct(ct: Atom, x: Atom, v: Atom, *, index: StaticIndex) -> Any:
     return unbroadcast(slice_(ct, index=index), v.aval.shape)
 
 
-def _write_batch(write: Any) -> Any:
-    def batch(xs: Any, batched: Any, size: int, *, index: StaticIndex) -> Any:
+def _write_batch(write: Callable[..., Any]) -> Any:
+    def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, index: StaticIndex) -> Any:
         x = front(xs[0], batched[0], size)
         v = xs[1]
         if batched[1]:
@@ -217,7 +217,7 @@ set_slice = linear(  # x with v, broadcast, written at a static index
 def _embed_bind(avals: Sequence[Aval], *, shape: tuple[int, ...], index: StaticIndex) -> Any:
     key, dtype = to_numpy(index), avals[0].dtype
 
-    def embedded(v: Any) -> Any:
+    def embedded(v: np.ndarray[Any, Any]) -> Any:
         out = np.zeros(shape, dtype)
         out[key] = v
         return out
@@ -229,7 +229,9 @@ def _embed_type(v: Aval, *, shape: tuple[int, ...], index: StaticIndex) -> Aval:
     return Aval(shape, v.dtype)
 
 
-def _embed_batch(xs: Any, batched: Any, size: int, *, shape: tuple[int, ...], index: StaticIndex) -> Any:
+def _embed_batch(
+    xs: Sequence[Atom], batched: Sequence[bool], size: int, *, shape: tuple[int, ...], index: StaticIndex
+) -> Any:
     (v,) = xs
     gap = len(region_shape(index)) - (v.aval.ndim - 1)
     v = reshape(v, shape=(size, *[1] * gap, *v.aval.shape[1:]))
@@ -260,7 +262,7 @@ add_slice = linear(  # x with v, broadcast, added at a static index
 # ------------------------------------------------------------------------------------------------ index arrays
 
 
-def _gather_reference(x: Any, first: Any, *indices: Any) -> Any:
+def _gather_reference(x: np.ndarray[Any, Any], first: np.ndarray[Any, Any], *indices: Any) -> Any:
     return x[(np.asarray(first), *indices)]  # a copy also where all are scalars, which would give a view
 
 
@@ -268,7 +270,7 @@ def _gather_type(x: Aval, *indices: Aval) -> Aval:
     return Aval((*broadcast_shapes("index", *indices), *x.shape[len(indices) :]), x.dtype)
 
 
-def _gather_structured(ct: Any, k: int, x: Atom, *indices_y: Atom) -> Any:
+def _gather_structured(ct: Structured, k: int, x: Atom, *indices_y: Atom) -> Any:
     return (
         ScatteredSum(None, (ScatteredTerm(ct.value, None, indices_y[:-1]),), x.aval) if isinstance(ct, Fill) else None
     )
@@ -290,7 +292,7 @@ def _batched_indices(indices: Sequence[Atom], batched: Sequence[bool]) -> tuple[
     return out, ndim
 
 
-def _gather_batch(xs: Any, batched: Any, size: int) -> Any:
+def _gather_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int) -> Any:
     x, *indices = xs
     if not batched[0] and any(batched[1:]):
         lined_up, _ = _batched_indices(indices, batched[1:])
@@ -311,12 +313,12 @@ gather = linear(  # x[i0, i1, ...] on the leading axes
 )
 
 
-def _scatter_set_in_place(x: Any, v: Any, *indices: Any) -> Any:
+def _scatter_set_in_place(x: np.ndarray[Any, Any], v: np.ndarray[Any, Any], *indices: Any) -> Any:
     x[indices] = v
     return x
 
 
-def _scatter_add_in_place(x: Any, v: Any, *indices: Any) -> Any:
+def _scatter_add_in_place(x: np.ndarray[Any, Any], v: np.ndarray[Any, Any], *indices: Any) -> Any:
     np.add.at(x, indices, v)
     return x
 
@@ -343,8 +345,8 @@ def _scatter_add_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> 
     return unbroadcast(gather(ct, *indices), v.aval.shape)
 
 
-def _scatter_batch(write: Any) -> Any:
-    def batch(xs: Any, batched: Any, size: int) -> Any:
+def _scatter_batch(write: Callable[..., Any]) -> Any:
+    def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int) -> Any:
         x, v, *indices = xs
         x = front(x, batched[0], size)
         lined_up, ndim = _batched_indices(indices, batched[2:])
@@ -405,14 +407,16 @@ class CountMiss(ValueError):
     """A mask has another number of true elements than when the tape was made."""
 
 
-def _nonzero_reference(mask: Any, *, size: int) -> Any:
+def _nonzero_reference(mask: np.ndarray[Any, Any], *, size: int) -> Any:
     found = np.nonzero(mask)
     if found[0].size != size:
         raise CountMiss(f"nonzero: {found[0].size} elements are true; the tape was made for {size}")
     return found if len(found) > 1 else found[0]
 
 
-def _nonzero_batch(xs: Any, batched: Any, size: int, /, **params: Any) -> Any:  # it has a parameter `size`
+def _nonzero_batch(
+    xs: Sequence[Atom], batched: Sequence[bool], size: int, /, **params: Any
+) -> Any:  # it has a parameter `size`
     return NotImplemented  # each example may have another number: refused by the batching transform
 
 
@@ -425,8 +429,8 @@ nonzero = op(
 )
 
 
-def _shift_axis(make: Any) -> Any:
-    def batch(xs: Any, batched: Any, size: int, *, axis: int, **params: Any) -> Any:
+def _shift_axis(make: Op) -> Any:
+    def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: int, **params: Any) -> Any:
         return make(*xs, axis=axis + 1, **params)
 
     return batch
@@ -459,7 +463,7 @@ argsort = op(  # always stable, so that ties have one documented order
 )
 
 
-def _selected(x: Any, *, axis: int, ranks: tuple[int, ...]) -> Any:
+def _selected(x: np.ndarray[Any, Any], *, axis: int, ranks: tuple[int, ...]) -> Any:
     order = np.argsort(x, axis, kind="stable")
     places = np.take(order, ranks, axis)
     if x.dtype.kind not in "fc":
@@ -493,7 +497,7 @@ sort = op(  # many times faster than the permutation, which the derivative alone
 )
 
 
-def _searchsorted_batch(xs: Any, batched: Any, size: int, *, side: str) -> Any:
+def _searchsorted_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, side: str) -> Any:
     """Count the entries below: the definition, for tables that differ from example to example."""
     from wengert.ops.reduce import sum_  # the circle that shape.py tells of: reduce.py stands on this file
 

@@ -196,7 +196,7 @@ class Op:
     def is_view(self) -> bool:
         return self.kernel.is_view
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: int) -> Any:
         """Pickle an op of wengert's own by its name, and any other by its fields."""
         is_own = self is OPS.get(self.name) or self is UNLISTED.get(self.name)
         return (op_named, (self.name,)) if is_own else super().__reduce_ex__(protocol)
@@ -370,7 +370,7 @@ def op(
     kernel: Kernel | None = None,
     cost: Cost = flops(1),
     batch: Rule,
-    pushforward: Any = None,
+    pushforward: Rule | _Answer | None = None,
     pullback: Sequence[Any] | None = None,
     **rules: Any,
 ) -> Op:

@@ -48,10 +48,10 @@ class Drawing:
         given = [*map(repr, self.args), *[f"{name}={value!r}" for name, value in self.kwargs.items()]]
         return f"{self.method}({', '.join(given)})"
 
-    def by(self, generator: Any, operands: Sequence[Any]) -> Any:
+    def by(self, generator: np.random.Generator, operands: Sequence[Any]) -> Any:
         """Call the method of ``generator`` and return the numbers that it draws."""
 
-        def given(x: Any) -> Any:
+        def given(x: np.ndarray[Any, Any]) -> Any:
             return operands[x.k] if type(x) is OperandRef else x
 
         return getattr(generator, self.method)(
@@ -59,7 +59,7 @@ class Drawing:
         )
 
 
-def _draw(*operands: Any, generator: Any, drawing: Drawing, out: Aval) -> Any:
+def _draw(*operands: Any, generator: np.random.Generator, drawing: Drawing, out: Aval) -> Any:
     return np.asarray(drawing.by(generator, operands), out.dtype)
 
 
@@ -67,7 +67,7 @@ WRITING = frozenset(["standard_normal", "random", "standard_exponential"])
 """Methods that write into an array that they are given."""
 
 
-def _draw_into(*operands_result: Any, generator: Any, drawing: Drawing, out: Aval) -> None:
+def _draw_into(*operands_result: Any, generator: np.random.Generator, drawing: Drawing, out: Aval) -> None:
     *operands, result = operands_result
     if drawing.method in WRITING and not drawing.args and set(drawing.kwargs) <= {"size"} and out.dtype == float:
         getattr(generator, drawing.method)(out=result)
@@ -76,7 +76,13 @@ def _draw_into(*operands_result: Any, generator: Any, drawing: Drawing, out: Ava
 
 
 def _draw_batch(
-    xs: Sequence[Atom], batched: Sequence[bool], size: int, *, generator: Any, drawing: Drawing, out: Aval
+    xs: Sequence[Atom],
+    batched: Sequence[bool],
+    size: int,
+    *,
+    generator: np.random.Generator,
+    drawing: Drawing,
+    out: Aval,
 ) -> Any:
     if "size" not in drawing.kwargs:  # each example would have to be drawn on its own
         return NotImplemented

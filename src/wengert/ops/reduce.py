@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from wengert.ops.shape import (
     reshape,
     transpose,
 )
-from wengert.ops.structured import Fill, Masked, ScatteredSum, ScatteredTerm
+from wengert.ops.structured import Fill, Masked, ScatteredSum, ScatteredTerm, Structured
 from wengert.tape import Atom, Aval, Lit
 
 Axes = tuple[int, ...]
@@ -41,8 +41,8 @@ def spread(y: Atom, x: Atom, axis: Axes) -> Any:
     return expand(y, axis, x.aval.ndim)
 
 
-def _batch_axes(make: Any) -> Any:
-    def batch(xs: Any, batched: Any, size: int, *, axis: Axes, **params: Any) -> Any:
+def _batch_axes(make: Op) -> Any:
+    def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: Axes, **params: Any) -> Any:
         return make(*xs, axis=tuple([k + 1 for k in axis]), **params)
 
     return batch
@@ -57,7 +57,7 @@ def _sum_transpose(ct: Atom, x: Atom, *, axis: Axes) -> Any:
     return broadcast_to(spread(ct, x, axis), shape=x.aval.shape)
 
 
-def _sum_structured(ct: Any, k: int, x: Atom, y: Atom, *, axis: Axes) -> Any:
+def _sum_structured(ct: Structured, k: int, x: Atom, y: Atom, *, axis: Axes) -> Any:
     return Fill(ct.value, x.aval) if isinstance(ct, Fill) else None
 
 
@@ -95,7 +95,7 @@ def products_of_others(x: Atom, axis: Axes) -> Any:
     return transpose(out, axes=inverse_permutation(order))
 
 
-def prod_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: Axes) -> Any:
+def prod_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom | None], y: Atom, *, axis: Axes) -> Any:
     return sum_(dxs[0] * products_of_others(xs[0], axis), axis=axis)
 
 
@@ -127,7 +127,7 @@ def _extreme_type(name: str) -> Any:
     return result
 
 
-def _extreme(name: str, kernel: str, reference: Any, falls_short: Callable[[Any, Any], Any]) -> Op:
+def _extreme(name: str, kernel: str, reference: Callable[..., Any], falls_short: Callable[[Any, Any], Any]) -> Op:
     """The greatest or the least. Where it is taken share its derivative evenly: all elements, if it is NaN."""
 
     def ties(x: Atom, y: Atom, axis: Axes) -> tuple[Any, Any]:
@@ -135,7 +135,7 @@ def _extreme(name: str, kernel: str, reference: Any, falls_short: Callable[[Any,
         at = ~falls_short(x, spread(y, x, axis))
         return at, sum_(convert(at, dtype=x.aval.dtype), axis=axis)
 
-    def pushforward(xs: Any, dxs: Any, y: Atom, *, axis: Axes) -> Any:
+    def pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom, *, axis: Axes) -> Any:
         at, count = ties(xs[0], y, axis)
         return sum_(select(at, dxs[0], Lit(0, y.aval.dtype)), axis=axis) / count
 
@@ -176,8 +176,8 @@ all_ = op(
 # --------------------------------------------------------------------------------------------- running kinds
 
 
-def _batch_axis(make: Any) -> Any:
-    def batch(xs: Any, batched: Any, size: int, *, axis: int) -> Any:
+def _batch_axis(make: Op) -> Any:
+    def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: int) -> Any:
         return make(*xs, axis=axis + 1)
 
     return batch
@@ -209,7 +209,7 @@ def following(y: Atom, axis: int, last: float) -> Any:
     return reverse(previous(reverse(y, axis), axis, last), axis)
 
 
-def _recurrence_reference(a: Any, b: Any, *, axis: int) -> Any:
+def _recurrence_reference(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], *, axis: int) -> Any:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
     h = np.array(b)
     for i in range(1, len(h)):
@@ -230,7 +230,7 @@ def recurrence_pullback_b(ct: Atom, a: Atom, b: Atom, y: Atom, *, axis: int) -> 
     return _backwards(ct, a, axis)
 
 
-def recurrence_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
+def recurrence_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom, *, axis: int) -> Any:
     a, _ = xs
     da, db = dxs
     rate = db if da is None else da * previous(y, axis, 0)
@@ -239,7 +239,7 @@ def recurrence_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
     return recurrence(a, rate, axis=axis)
 
 
-def _recurrence_batch(xs: Any, batched: Any, size: int, *, axis: int) -> Any:
+def _recurrence_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: int) -> Any:
     a, b = [front(x, is_batched, size) for x, is_batched in zip(xs, batched, strict=True)]
     return recurrence(a, b, axis=axis + 1)
 
@@ -256,7 +256,7 @@ recurrence = op(  # hᵢ = aᵢ hᵢ₋₁ + bᵢ with h₋₁ = 0: the derivati
 )
 
 
-def cumprod_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
+def cumprod_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom, *, axis: int) -> Any:
     """ẏᵢ = xᵢ ẏᵢ₋₁ + yᵢ₋₁ ẋᵢ."""
     return recurrence(xs[0], previous(y, axis, 1) * dxs[0], axis=axis)
 
@@ -283,7 +283,7 @@ def _running_place(x: Atom, y: Atom, axis: int) -> Any:
     return cummax(select(equal(x, y), place, Lit(0, INTP)), axis=axis)
 
 
-def running_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
+def running_pushforward(xs: Sequence[Atom], dxs: Sequence[Any], y: Atom, *, axis: int) -> Any:
     return take_along(dxs[0], _running_place(xs[0], y, axis), axis)
 
 

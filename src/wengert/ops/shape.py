@@ -15,7 +15,7 @@ from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, multiply
 from wengert.ops.kernels import Embed, Iota, Join, Region, View, free
 from wengert.ops.op import front, linear, op
-from wengert.ops.structured import Diagonal, Fill
+from wengert.ops.structured import Diagonal, Fill, Structured
 from wengert.tape import Atom, Aval, Lit
 
 # ---------------------------------------------------------------------------------------------------- reshape
@@ -28,7 +28,7 @@ def _reshape_type(x: Aval, *, shape: tuple[int, ...]) -> Aval:
     return new
 
 
-def _reshape_structured(ct: Any, k: int, x: Atom, y: Atom, *, shape: tuple[int, ...]) -> Any:
+def _reshape_structured(ct: Structured, k: int, x: Atom, y: Atom, *, shape: tuple[int, ...]) -> Any:
     return Fill(ct.value, x.aval) if isinstance(ct, Fill) else None
 
 
@@ -90,7 +90,7 @@ def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(inverse)
 
 
-def _transpose_structured(ct: Any, k: int, x: Atom, y: Atom, *, axes: tuple[int, ...]) -> Any:
+def _transpose_structured(ct: Structured, k: int, x: Atom, y: Atom, *, axes: tuple[int, ...]) -> Any:
     if isinstance(ct, Fill):
         return Fill(ct.value, x.aval)
     if isinstance(ct, Diagonal):
@@ -144,14 +144,14 @@ def unbroadcast(ct: Atom, shape: tuple[int, ...]) -> Any:
     return reshape(sum_(ct, axis=axes), shape=shape)
 
 
-def _broadcast_structured(ct: Any, k: int, x: Atom, y: Atom, *, shape: tuple[int, ...]) -> Any:
+def _broadcast_structured(ct: Structured, k: int, x: Atom, y: Atom, *, shape: tuple[int, ...]) -> Any:
     if not isinstance(ct, Fill):
         return None
     repeats = y.aval.size / x.aval.size if x.aval.size else 0
     return Fill(multiply(ct.value, Lit(repeats, ct.value.aval.dtype)), x.aval)
 
 
-def _broadcast_batch(xs: Any, batched: Any, size: int, *, shape: tuple[int, ...]) -> Any:
+def _broadcast_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, shape: tuple[int, ...]) -> Any:
     gap = len(shape) - (xs[0].aval.ndim - 1)
     x = reshape(xs[0], shape=(size, *[1] * gap, *xs[0].aval.shape[1:]))
     return broadcast_to(x, shape=(size, *shape))
@@ -164,7 +164,7 @@ def broadcast_bind(avals: Sequence[Aval], *, shape: tuple[int, ...]) -> Callable
     strides = (0,) * len(shape)
     dtype = avals[0].dtype
 
-    def fill(x: Any) -> Any:
+    def fill(x: np.ndarray[Any, Any]) -> Any:
         out = np.ndarray(shape, dtype, np.asarray(x), 0, strides)
         out.flags.writeable = False
         return out
@@ -192,7 +192,7 @@ broadcast_to = linear(
 )
 
 
-def full(value: Any, aval: Aval) -> Any:
+def full(value: Atom | float, aval: Aval) -> Any:
     """``value``, a number or an atom of shape (), over the shape and in the dtype of ``aval``."""
     atom = value if isinstance(value, Atom) else Lit(value, aval.dtype)
     return broadcast_to(convert(atom, dtype=aval.dtype), shape=aval.shape)
@@ -234,11 +234,11 @@ def _concatenate_transpose(ct: Atom, *xs: Atom, axis: int, operand: int) -> Any:
     return slice_axis(ct, axis, start, xs[operand].aval.shape[axis])
 
 
-def _concatenate_structured(ct: Any, k: int, *xs_y: Atom, axis: int) -> Any:
+def _concatenate_structured(ct: Structured, k: int, *xs_y: Atom, axis: int) -> Any:
     return Fill(ct.value, xs_y[k].aval) if isinstance(ct, Fill) else None
 
 
-def _concatenate_batch(xs: Any, batched: Any, size: int, *, axis: int) -> Any:
+def _concatenate_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, axis: int) -> Any:
     return concatenate(*[front(x, b, size) for x, b in zip(xs, batched, strict=True)], axis=axis + 1)
 
 
@@ -259,7 +259,7 @@ concatenate = linear(
 # --------------------------------------------------------------------------------------------------- diagonal
 
 
-def _embed_reference(v: Any) -> Any:
+def _embed_reference(v: np.ndarray[Any, Any]) -> Any:
     n = v.shape[-1]
     out = np.zeros((*v.shape, n), v.dtype)
     out[..., range(n), range(n)] = v
@@ -274,7 +274,7 @@ def _diagonal_transpose(ct: Atom, x: Atom) -> Any:
     return Diagonal(ct, x.aval) if x.aval.ndim == 2 else embed_diagonal(ct)
 
 
-def _diagonal_structured(ct: Any, k: int, x: Atom, y: Atom) -> Any:
+def _diagonal_structured(ct: Structured, k: int, x: Atom, y: Atom) -> Any:
     return Diagonal(ct.value, x.aval) if isinstance(ct, Fill) and x.aval.ndim == 2 else None
 
 

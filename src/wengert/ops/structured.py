@@ -84,6 +84,13 @@ class ScatteredSum(NamedTuple):
                 todo += reversed(last)
 
 
+Structured = Masked | Fill | Diagonal | ScatteredSum
+"""A cotangent that is known by structure."""
+
+Cotangent = Atom | Structured | None
+"""A cotangent, dense or known by structure; None is zero."""
+
+
 class Hole(NamedTuple):
     """A place, as that of a :class:`ScatteredTerm`, that was overwritten: the elements that stood there have no
     cotangent."""
@@ -115,7 +122,7 @@ class Marks(NamedTuple):
                 todo += last
 
 
-def marks_of(ct: Any, aval: Aval) -> Marks | None:
+def marks_of(ct: Cotangent, aval: Aval) -> Marks | None:
     """The marks of where a cotangent counts, by its structure; None if it counts everywhere."""
     if isinstance(ct, ScatteredSum):
         under = Marks(Lit(False), (), aval) if ct.base is None else marks_of(ct.base, aval)

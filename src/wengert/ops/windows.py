@@ -87,7 +87,7 @@ def _type(x: Aval, **params: Any) -> Aval:
     return Aval(w.shape, x.dtype)
 
 
-def _reference(x: Any, **params: Any) -> Any:
+def _reference(x: np.ndarray[Any, Any], **params: Any) -> Any:
     w = Windows(**params)
     if 0 in w.shape:
         return np.empty(w.shape, x.dtype)
@@ -183,7 +183,7 @@ def _contract_cost(x: Aval, y: Aval, **params: Any) -> float:
     return contract_cost(_aval(x, w), y, **labels)
 
 
-def _contract_reference(x: Any, y: Any, **params: Any) -> Any:
+def _contract_reference(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], **params: Any) -> Any:
     w, labels = _split(params)
     view = _reference(x, **w._asdict())
     return contract_bind((Aval(w.shape, x.dtype), Aval(y.shape, y.dtype)), **labels)(view, y)
@@ -245,7 +245,7 @@ def _transpose_x(ct: Atom, x: Atom, y: Atom, **params: Any) -> Any:
     return embed(total, shape=x.aval.shape, index=tuple(region))
 
 
-def _contract_batch(xs: Any, batched: Any, size: int, **params: Any) -> Any:
+def _contract_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, **params: Any) -> Any:
     w, labels = _split(params)
     a, b, out = labels["a"], labels["b"], labels["out"]
     new = 1 + max((*a, *b, *out), default=-1)

@@ -207,7 +207,7 @@ class WhileMaker(ScanMaker):
             raise Irregular
         return atom if type(atom) is Lit else self.constants.add(atom, atom.aval)
 
-    def _of_outside_array(self, array: Any) -> Atom:
+    def _of_outside_array(self, array: np.ndarray[Any, Any]) -> Atom:
         if (array != array[0]).any():
             raise Irregular
         return Lit(array[0], array.dtype)

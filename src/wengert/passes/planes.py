@@ -79,7 +79,7 @@ class _Splitter:
             self.split[a] = Planes(plane(whole, offset=0), plane(whole, offset=a.aval.dtype.itemsize // 2))
         return self.split[a]
 
-    def _set(self, v: Var, made: Any) -> None:
+    def _set(self, v: Var, made: Planes | Atom) -> None:
         """Note ``made``, the new form of the value ``v``, broadcast to its shape if it is not planes."""
         if isinstance(made, Planes):
             self.split[v] = made
@@ -176,6 +176,6 @@ def _folded(z: Planes, axis: int) -> Planes:
     return z
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Atom) -> bool:
     """Whether a plane is the literal zero that a converted real number has for its imaginary part."""
     return type(x) is Lit and x.value == 0 and not np.signbit(x.value)

@@ -142,7 +142,7 @@ def _captures_of(program: TieredProgram, captured: Sequence[Any]) -> list[Any]:
     ]
 
 
-def concrete(x: Any, dtype: np.dtype[Any]) -> Any:
+def concrete(x: object, dtype: np.dtype[Any]) -> Any:
     """The argument that a program gets for a value that is not an array: a constant of an enclosing trace, or a
     number. It was checked when it was recorded, and is not checked again."""
     if type(x) is Tracer:

@@ -110,7 +110,7 @@ def _has_own_out(f: Callable[..., Any]) -> bool:
     return own is not None and own.kind is not own.POSITIONAL_ONLY and own.default is not None
 
 
-def standing_name(f: Any) -> str | None:
+def standing_name(f: Callable[..., Any]) -> str | None:
     """The name by which its module holds ``f``, which is how Python pickles functions; None if it does not."""
     found: Any = sys.modules.get(f.__module__)
     for name in f.__qualname__.split("."):
@@ -156,7 +156,7 @@ class Jit(_native.Dispatcher):
         self._stats = Stats()
         self._calls_forgotten = 0
 
-    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+    def __get__(self, owner: object, cls: type | None = None) -> Any:
         """Bind a decorated method: ``self`` becomes the first argument."""
         return self if owner is None else partial(self, owner)
 
@@ -171,7 +171,7 @@ class Jit(_native.Dispatcher):
     def __copy__(self) -> Jit:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Jit:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Jit:
         return self
 
     def __repr__(self) -> str:
@@ -225,7 +225,7 @@ class Jit(_native.Dispatcher):
             )
         return self._answered(args, kwargs)
 
-    def _inlined(self, kwargs: dict[str, Any], leaves: list[Any], treedef: Any) -> Any:
+    def _inlined(self, kwargs: dict[str, Any], leaves: list[Any], treedef: tree.TreeDef) -> Any:
         """Call the function while an enclosing transform records its steps, on copies of the arrays that it writes."""
         own = tree.unflatten(treedef, [own_array(x) for x in leaves])
         return self.__wrapped__(*own[0], **own[1]) if kwargs else self.__wrapped__(*own)
@@ -264,7 +264,7 @@ class Jit(_native.Dispatcher):
             result = self._plainly(refusal, leaves, treedef, bool(kwargs))
         return result if out is None else write_out(out, result)
 
-    def _plainly(self, refusal: NotTraced, leaves: list[Any], treedef: Any, has_kwargs: bool) -> Any:
+    def _plainly(self, refusal: NotTraced, leaves: list[Any], treedef: tree.TreeDef, has_kwargs: bool) -> Any:
         """Return what the function itself returns, since it cannot be traced. An error that it raises goes on."""
         own = self._own_arrays.of(leaves)
         given = tree.unflatten(treedef, own)
@@ -292,7 +292,7 @@ class Jit(_native.Dispatcher):
         self,
         kwargs: dict[str, Any],
         leaves: list[Any],
-        treedef: Any,
+        treedef: tree.TreeDef,
         missed: tuple[Compiled, GuardMiss] | None = None,
         is_look: bool = False,
     ) -> tuple[Compiled, list[Any]]:

@@ -235,14 +235,14 @@ class Program:
         return tuple(results) if self.tape.out_tree is None else tree.unflatten(self.tape.out_tree, results)
 
 
-def _in_whose_memory(array: Any) -> Iterator[np.ndarray[Any, Any]]:
+def _in_whose_memory(array: object) -> Iterator[np.ndarray[Any, Any]]:
     """Yield the array, and those of which it is a view."""
     while isinstance(array, np.ndarray):
         yield array
         array = array.base
 
 
-def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
+def _checked(x: object, aval: Aval, tape: Tape, k: int) -> Any:
     where = f"argument {k}" if tape.in_tree is None else f"argument{tree.path(tape.in_tree, k)}"
     if type(x) is Tracer:
         raise ConcretizationError(

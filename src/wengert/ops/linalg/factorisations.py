@@ -9,6 +9,7 @@ Of complex matrices only the real parts of the diagonal are read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from wengert.ops.shape import concatenate, reshape, zeros
 from wengert.tape import Atom, Aval, Lit
 
 
-def cholesky_pushforward(xs: Any, dxs: Any, y: Atom) -> Any:
+def cholesky_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom) -> Any:
     """ẏ = y Φ(y⁻¹ (Φ(ẋ) + Φ(ẋ)ᴴ) y⁻ᴴ), Φ(A) = tril(A) with its diagonal halved.
 
     Source: Murray (2016), Differentiation of the Cholesky decomposition, arXiv:1602.07527, equation 8.
@@ -110,7 +111,7 @@ def _nan_if_deficient(r: Atom) -> Any:
     return select(is_deficient, Lit(np.nan, r.aval.dtype), r)
 
 
-def qr_pushforward(xs: Any, dxs: Any, y: Any, *, complete: bool) -> Any:
+def qr_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom], *, complete: bool) -> Any:
     """q̇ = q (Ω − M) + C and ṙ = (M − Ω) r, with C = ẋ r⁻¹, M = qᴴ C and Ω = Φ(M) − Φ(M)ᴴ, Φ(A) = tril(A) with its
     diagonal halved: so the diagonal of r stays real, as LAPACK's is.
 
@@ -130,7 +131,7 @@ def qr_pushforward(xs: Any, dxs: Any, y: Any, *, complete: bool) -> Any:
     return completed(dq, all_q), dr
 
 
-def qr_pullback(ct: Any, x: Atom, y: Any, *, complete: bool) -> Any:
+def qr_pullback(ct: Sequence[Atom], x: Atom, y: Sequence[Atom], *, complete: bool) -> Any:
     """Cotangent of ``x`` for ``q, r = qr(x)``: float[..., m, n].
 
         x̄ = (q̄ + q (Φ(M) + Φ(M)ᴴ)) r⁻ᴴ,   M = r r̄ᴴ − q̄ᴴ q,   Φ(A) = tril(A) with its diagonal halved

@@ -39,25 +39,27 @@ def _factors_type(x: Aval) -> tuple[Aval, Aval]:
     return x, Aval(x.shape[:-1], PIVOTS)
 
 
-def _factors(x: Any) -> tuple[Any, Any]:
+def _factors(x: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     if not x.size:
         return np.zeros(x.shape, x.dtype), np.zeros(x.shape[:-1], PIVOTS)
     getrf = _lapack("getrf", x)
     return _each(lambda a: (lambda lu, pivots, info: (lu.T, pivots + 1))(*getrf(a)), (x.dtype, PIVOTS), x)
 
 
-def _lapack(name: str, x: Any) -> Any:
+def _lapack(name: str, x: np.ndarray[Any, Any]) -> Any:
     from scipy.linalg import get_lapack_funcs  # heavy to import, and needed only here
 
     return get_lapack_funcs(name, dtype=x.dtype)
 
 
-def _check_regular(factors: Any) -> None:
+def _check_regular(factors: np.ndarray[Any, Any]) -> None:
     if (np.diagonal(factors, axis1=-2, axis2=-1) == 0).any():
         raise np.linalg.LinAlgError("Singular matrix")
 
 
-def _solutions(factors: Any, pivots: Any, b: Any, *, transpose: bool) -> Any:
+def _solutions(
+    factors: np.ndarray[Any, Any], pivots: np.ndarray[Any, Any], b: np.ndarray[Any, Any], *, transpose: bool
+) -> Any:
     if not b.size:
         return np.zeros(b.shape, b.dtype)
     _check_regular(factors)
@@ -81,7 +83,9 @@ def _determinants(factors: Any, pivots: Any) -> tuple[Any, Any]:
     return np.asarray(sign, dtype), np.asarray(logarithm, dtype)
 
 
-def _of_factors(reference: Any, name: str, type: Any, routine: str, cost: Any) -> Op:
+def _of_factors(
+    reference: Callable[..., Any], name: str, type: Callable[..., Any], routine: str, cost: Callable[..., Any]
+) -> Op:
     made: Op = op(
         reference,
         name=name,

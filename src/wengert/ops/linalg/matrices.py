@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,5 +141,5 @@ def uncompleted(ct_q: Atom, q: Atom, k: int) -> Any:
     return columns_of(ct_q, 0, k) - matmul(columns_of(q, k, n - k), others)
 
 
-def batch_all(xs: Any, batched: Any, size: int) -> list[Any]:
+def batch_all(xs: Sequence[Atom], batched: Sequence[bool], size: int) -> list[Any]:
     return [front(x, b, size) for x, b in zip(xs, batched, strict=True)]

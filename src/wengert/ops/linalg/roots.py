@@ -3,6 +3,7 @@ condition of the matrix's vectors is in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def _roots_type(p: Aval) -> Aval:
     return Aval((*lead, count - 1), complex_dtype(p.dtype))
 
 
-def _roots_reference(p: Any) -> Any:
+def _roots_reference(p: np.ndarray[Any, Any]) -> Any:
     """The companion matrix is NumPy's, and so the order of the roots."""
     n = p.shape[-1] - 1
     companion = np.zeros((*p.shape[:-1], n, n), p.dtype)
@@ -68,7 +69,7 @@ def _slope(p: Atom, y: Atom, powers: Atom) -> Any:
     return select(is_multiple, Lit(np.nan, dtype), first)
 
 
-def roots_pushforward(xs: Any, dxs: Any, y: Atom) -> Any:
+def roots_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom) -> Any:
     """ẏⱼ = −Σₖ yⱼᵏ ṗₖ / p′(yⱼ), from p(y) = 0."""
     if y.aval.size == 0:
         return y

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def _solution_type(name: str) -> Callable[..., Aval]:
     return result
 
 
-def solve_pushforward(xs: Any, dxs: Any, y: Atom, *, transpose: bool) -> Any:
+def solve_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom | None], y: Atom, *, transpose: bool) -> Any:
     """ẏ = a⁻¹ (ḃ − ȧ y)."""
     (a, _), (da, db) = xs, dxs
     rate = db
@@ -67,7 +67,7 @@ def _batch_of_columns(y: Atom, size: int, columns: int) -> Any:
 
 
 def _solution_batch(make: Callable[..., Any]) -> Callable[..., Any]:
-    def batch(xs: Any, batched: Any, size: int, **params: Any) -> Any:
+    def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, **params: Any) -> Any:
         if not batched[0]:  # one matrix for all: factored once, the batch goes into the columns
             wide = make(xs[0], _columns_of_batch(xs[1]), **params)
             return _batch_of_columns(wide, size, xs[1].aval.shape[-1])
@@ -88,7 +88,7 @@ solve = op(  # a⁻¹ b, or a⁻ᵀ b; a is float[..., n, n], b is float[..., n,
 )
 
 
-def _triangular_reference(a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
+def _triangular_reference(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], *, lower: bool, transpose: bool) -> Any:
     from scipy.linalg import solve_triangular  # heavy to import, and needed only here
 
     out = np.empty(b.shape, b.dtype)
@@ -98,7 +98,9 @@ def _triangular_reference(a: Any, b: Any, *, lower: bool, transpose: bool) -> An
     return out
 
 
-def triangular_solve_pushforward(xs: Any, dxs: Any, y: Atom, *, lower: bool, transpose: bool) -> Any:
+def triangular_solve_pushforward(
+    xs: Sequence[Atom], dxs: Sequence[Atom | None], y: Atom, *, lower: bool, transpose: bool
+) -> Any:
     """ẏ = a⁻¹ (ḃ − ȧ y), where only one triangle of ȧ counts."""
     (a, _), (da, db) = xs, dxs
     rate = db
@@ -132,7 +134,7 @@ triangular_solve = op(  # a⁻¹ b, or a⁻ᵀ b; only the lower, or only the up
 )
 
 
-def inv_pushforward(xs: Any, dxs: Any, y: Atom) -> Any:
+def inv_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom) -> Any:
     """ẏ = −y ẋ y."""
     return -matmul(matmul(y, dxs[0]), y)
 
@@ -165,7 +167,7 @@ def _beside(x: Atom, y: Atom) -> Any:
     return convert(one, dtype=product.aval.dtype) - product
 
 
-def pinv_pushforward(xs: Any, dxs: Any, y: Atom, *, rcond: float) -> Any:
+def pinv_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom, *, rcond: float) -> Any:
     """ẏ = −y ẋ y + y yᴴ ẋᴴ (1 − x y) + (1 − y x) ẋᴴ yᴴ y, among the matrices of one rank.
 
     Source: Golub & Pereyra (1973), The differentiation of pseudo-inverses, theorem 4.3.

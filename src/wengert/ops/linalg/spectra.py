@@ -11,6 +11,7 @@ its derivative is the limit of a quotient of zeros.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ from wengert.ops.linalg.solutions import inv
 from wengert.ops.op import op
 from wengert.ops.reduce import any_, sum_
 from wengert.ops.shape import iota, reshape, zeros
-from wengert.ops.structured import Masked
+from wengert.ops.structured import Cotangent, Masked
 from wengert.tape import Atom, Aval, Lit
 
 
@@ -71,7 +72,7 @@ def _diagonal_matrix(s: Atom, dtype: np.dtype[Any]) -> Any:
     return cast(select(is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype)), dtype)
 
 
-def _quotient(x: Atom, by: Atom, values: Atom, is_settled: Any) -> Any:
+def _quotient(x: Atom, by: Atom, values: Atom, is_settled: Atom) -> Any:
     """x / by. Where ``by`` is rounding error beside the ``values``, it is 0 if ``is_settled`` holds, else NaN."""
     dtype = x.aval.dtype
     is_nothing = less_equal(absolute(by), rounding(_columns(values)))
@@ -98,7 +99,7 @@ def _is_nothing(x: Atom) -> Any:
     return less_equal(absolute(x), rounding(x))
 
 
-def _used(ct: Any, axis: int) -> Any:
+def _used(ct: Cotangent, axis: int) -> Any:
     """bool[..., n]: which vectors have a cotangent, by its structure alone; ``axis`` is the one along a vector.
 
     That the number is zero is not enough. In v f(w) vᴴ, for f(w) = 0, the cotangent of v is zero, and that of x is not.
@@ -108,16 +109,16 @@ def _used(ct: Any, axis: int) -> Any:
     return any_(ct.mask, axis=(ct.value.aval.ndim + axis,)) if isinstance(ct, Masked) else Lit(True)
 
 
-def _neither(used: Any) -> Any:
+def _neither(used: Atom) -> Any:
     """bool[..., n, n]: the pairs of vectors of which neither is used."""
     return logical_not(used if used.aval.ndim == 0 else _columns(used) | _rows(used))
 
 
-def _dense(ct: Any, like: Atom) -> Any:
+def _dense(ct: Cotangent, like: Atom) -> Any:
     return zeros(like.aval) if ct is None else ct.value if isinstance(ct, Masked) else ct
 
 
-def _among(x: Atom, w: Atom, is_settled: Any) -> Any:
+def _among(x: Atom, w: Atom, is_settled: Atom) -> Any:
     """xᵢⱼ / (wⱼ − wᵢ), and 0 on the diagonal."""
     return _off_diagonal(_quotient(x, _columns(w) - _rows(w), w, is_settled))
 
@@ -134,7 +135,9 @@ def _eigh_type(x: Aval, *, lower: bool, any_vectors: bool) -> tuple[Aval, Aval]:
     return Aval(x.shape[:-1], real_dtype(x.dtype)), x
 
 
-def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool, any_vectors: bool) -> Any:
+def eigh_pushforward(
+    xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom], *, lower: bool, any_vectors: bool
+) -> Any:
     """ẇ = diag P and v̇ = v (P / (wⱼ − wᵢ)) with P = vᴴ ẋ v, of the Hermitian matrix with the triangle of ẋ.
 
     Source: Giles (2008), section 3.1.
@@ -146,7 +149,7 @@ def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool, any_vectors: boo
     return real_part(diagonal_of(p)), matmul(v, turned)
 
 
-def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
+def eigh_pullback(ct: Sequence[Cotangent], x: Atom, y: Sequence[Atom], *, lower: bool, any_vectors: bool) -> Any:
     """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], triangular, as the part of ``x`` that is read.
 
         x̄ = Φ(S + Sᴴ),   S = v (diag w̄ + (P − Pᴴ)/2 / (wⱼ − wᵢ)) vᴴ,   P = vᴴ v̄,   Φ(A) = tril(A), half its diagonal
@@ -169,7 +172,9 @@ def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -
     return triangle(s + adjoint(s), lower, diagonal=0.5)
 
 
-def eigh_structured(ct: Any, k: int, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
+def eigh_structured(
+    ct: Sequence[Cotangent], k: int, x: Atom, y: Sequence[Atom], *, lower: bool, any_vectors: bool
+) -> Any:
     """The cotangent of ``x`` if the vectors have none: S is v diag w̄ vᴴ, which is Hermitian, without a quotient."""
     (w, v), (ct_w, ct_v) = y, ct
     if ct_v is not None:
@@ -203,7 +208,7 @@ def _eig_type(x: Aval) -> tuple[Aval, Aval]:
     return Aval(x.shape[:-1], dtype), Aval(x.shape, dtype)
 
 
-def _eig_reference(x: Any) -> tuple[Any, Any]:
+def _eig_reference(x: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     """The eigenvalues and vectors as complex numbers, even if all imaginary parts are zero."""
     w, v = np.linalg.eig(x)
     dtype = complex_dtype(x.dtype)
@@ -238,7 +243,7 @@ def _is_defective(x: Atom, w: Atom, inverse: Atom) -> Any:
     return reshape(found, shape=(*found.aval.shape, 1, 1))
 
 
-def eig_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
+def eig_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom]) -> Any:
     """ẇ = diag P and v̇ = z − v (n + iθ) with P = v⁻¹ ẋ v and z = v (P / (wⱼ − wᵢ)). A vector keeps its length by
     n = Re vⱼᴴ zⱼ, and its k-th element, the largest, stays real by θ = Im zₖⱼ / vₖⱼ: as LAPACK's geev leaves them.
 
@@ -257,7 +262,7 @@ def eig_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     return diagonal_of(p), z - v * _columns(along)
 
 
-def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
+def eig_pullback(ct: Sequence[Cotangent], x: Atom, y: Sequence[Atom]) -> Any:
     """Cotangent of ``x`` for ``w, v = eig(x)``: complex[..., n, n].
 
         x̄ = v⁻ᴴ (diag w̄ + vᴴ z̄ / (wⱼ − wᵢ)ᴴ) vᴴ,   z̄ = v̄ − v Re g − i eₖ Im g / v̄ₖⱼ,   gⱼ = vⱼᴴ v̄ⱼ
@@ -283,7 +288,7 @@ def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
     return select(_is_defective(x, w, inverse), Lit(np.nan, dtype), turned_back)
 
 
-def eig_structured(ct: Any, k: int, x: Atom, y: Any) -> Any:
+def eig_structured(ct: Sequence[Cotangent], k: int, x: Atom, y: Sequence[Atom]) -> Any:
     return eig_pullback(ct, x, y)  # eig_pullback looks itself which cotangents are zero
 
 
@@ -310,7 +315,7 @@ def _svd_type(x: Aval, *, full: bool) -> tuple[Aval, Aval, Aval]:
     return Aval((*lead, *u), x.dtype), Aval((*lead, k), real_dtype(x.dtype)), Aval((*lead, *vh), x.dtype)
 
 
-def svd_pushforward(xs: Any, dxs: Any, y: Any, *, full: bool) -> Any:
+def svd_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom], *, full: bool) -> Any:
     """ṡ = Re diag P with P = uᴴ ẋ v;  u̇ = u (½(A/(sⱼ−sᵢ) + B/(sⱼ+sᵢ))) + (1 − u uᴴ) ẋ v / sⱼ, v̇ likewise, where
     A = P + Pᴴ, without its diagonal, and B = P − Pᴴ. The diagonal of B is the relative motion of the phases of u and v.
 
@@ -335,14 +340,14 @@ def _is_never_turned(p: Atom) -> Any:
     return Lit(False) if p.aval.dtype.kind == "c" else is_on_diagonal(p.aval.shape[-1])
 
 
-def _beside(x: Atom, s: Atom, is_settled: Any) -> Any:
+def _beside(x: Atom, s: Atom, is_settled: Atom) -> Any:
     """x / s, for the component x outside of the space of the vectors; zero if x is square, when nothing is."""
     if x.aval.shape[-1] == x.aval.shape[-2]:
         return zeros(x.aval)
     return _quotient(x, _columns(s), s, is_settled)
 
 
-def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
+def svd_pullback(ct: Sequence[Cotangent], x: Atom, y: Sequence[Atom], *, full: bool) -> Any:
     """Cotangent of ``x`` for ``u, s, vh = svd(x)``: float[..., m, n].
 
         x̄ = u (diag s̄ + (J + K)/(sⱼ−sᵢ) + (J − K)/(sⱼ+sᵢ)) vᴴ + (1 − u uᴴ) ū s⁻¹ vᴴ + u s⁻¹ v̄ᴴ (1 − v vᴴ)
@@ -365,7 +370,7 @@ def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
     beside_u, beside_v = ct_u - matmul(u, of_both_u), ct_v - matmul(v, of_both_v)
     total = _columns(s) + _rows(s)
 
-    def settled(x: Atom, pairs: Any) -> Any:
+    def settled(x: Atom, pairs: Atom) -> Any:
         return _is_nothing(x) if of_s is None else pairs
 
     alike, unlike, neither = j + k, j - k, _neither(used)
@@ -380,7 +385,7 @@ def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
     return matmul(u, matmul(inner, vh)) + matmul(of_u, vh) + matmul(u, adjoint(of_v))
 
 
-def svd_structured(ct: Any, k: int, x: Atom, y: Any, *, full: bool) -> Any:
+def svd_structured(ct: Sequence[Cotangent], k: int, x: Atom, y: Sequence[Atom], *, full: bool) -> Any:
     """The cotangent of ``x`` if the vectors have none: u diag s̄ vᴴ."""
     (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
     if ct_u is not None or ct_vh is not None:

@@ -4,6 +4,7 @@ argument: by recurrences and differential equations (DLMF 9, 10, 11, 12, 28)."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.special as sp
 
 from wengert.ops.elementwise import absolute, cos, cosh, sqrt
 from wengert.ops.kernels import flops
-from wengert.ops.op import NONE, elementwise
+from wengert.ops.op import NONE, Op, elementwise
 from wengert.ops.special.declare import SQRT_PI, either, function, functions, like, no_formula, number, over, series
 from wengert.ops.special.usual import i0, in_order, j0, k0, kv, of_real, scaled_partial, with_tail, y0, yv
 from wengert.tape import Atom
@@ -22,7 +23,7 @@ from wengert.tape import Atom
 NO_ORDER = no_formula("a function of Bessel's kind in its order")
 
 
-def _between(of: Any, sign: float) -> Any:
+def _between(of: Op, sign: float) -> Any:
     """½ (C_{v−1} + sign C_{v+1})."""
     return lambda v, x: 0.5 * (of(v - 1, x) + sign * of(v + 1, x))
 
@@ -112,7 +113,7 @@ kerp = function(sp.kerp, lambda x, y: -kei(x) - y / x)
 keip = function(sp.keip, lambda x, y: ker(x) - y / x)
 
 
-def _by_equation(of: Any) -> Any:
+def _by_equation(of: Callable[..., Any]) -> Any:
     """i w − w'/x, of w' real in x and complex in value."""
 
     def rule(x: Atom, y: Atom) -> Any:
@@ -133,7 +134,7 @@ be, ke, bep, kep = functions(
 # ------------------------------------------------------------------------------------------------------- Struve
 
 
-def _struve_rule(of: Any) -> Any:
+def _struve_rule(of: Callable[..., Any]) -> Any:
     """w_{v−1} − v w/x (DLMF 11.4.27, 11.4.29); half the neighbours' difference would lose x² where x is large."""
     return lambda v, x, y: of(v - 1, x) - over(like(v, x) * y, x)
 
@@ -146,7 +147,7 @@ modstruve = function(sp.modstruve, NO_ORDER, _struve_rule(lambda v, x: modstruve
 _ZERO_ORDER = lambda x: number(0, x)
 
 
-def _less_one(of: Any, sign: float) -> Any:
+def _less_one(of: Op, sign: float) -> Any:
     """±(w(x) − 1)/x of w = I₀ or J₀; for |x| < 1, where the two cancel, ½ Σ (±1)ᵏ⁻¹ (x/2)²ᵏ⁻¹/(k!)², k ≥ 1."""
     c = [0.25 * (0.25 * sign) ** k / math.factorial(k + 1) ** 2 for k in range(9)]
 
@@ -169,7 +170,7 @@ itmodstruve0 = function(sp.itmodstruve0, lambda x, y: modstruve(_ZERO_ORDER(x), 
 # ------------------------------------------------------------------------------------- parabolic cylinder, Mathieu
 
 
-def _cylinder(ufunc: Any, name: str, factor: Any) -> Any:
+def _cylinder(ufunc: np.ufunc, name: str, factor: Callable[..., Any]) -> Any:
     """w and w' of w'' = factor(v, x) w."""
     in_order = no_formula(f"{name} in its order")
     w, slope = functions(
@@ -187,7 +188,7 @@ pbvv = _cylinder(sp.pbvv, "pbvv", lambda v, x: 0.25 * x * x - v - 0.5)
 pbwa = _cylinder(sp.pbwa, "pbwa", lambda a, x: a - 0.25 * x * x)
 
 
-def _eigenvalue_slope(function_of: np.ufunc, m: Any, q: Any) -> Any:
+def _eigenvalue_slope(function_of: np.ufunc, m: np.ndarray[Any, Any], q: np.ndarray[Any, Any]) -> Any:
     """∂a/∂q = ∫ 2 cos 2x y² dx / ∫ y² dx over a period: first-order perturbation of Mathieu's equation, by the
     trapezoidal rule, which is exact for a trigonometric polynomial. SciPy's y is good to some 1e-12, and NaN beyond
     the m and q that are known here."""
@@ -219,7 +220,7 @@ SMALL_Q: dict[tuple[str, int], tuple[float, ...]] = {
 """∂a/∂q and ∂b/∂q in powers of q (the derivatives of https://dlmf.nist.gov/28.6.E1 and those that follow)."""
 
 
-def _slope_where_q_is_small(name: str, m: Any, q: Any) -> Any:
+def _slope_where_q_is_small(name: str, m: np.ndarray[Any, Any], q: np.ndarray[Any, Any]) -> Any:
     """The series in q; from m = 5 it is the same for a and b (https://dlmf.nist.gov/28.6.E14)."""
     with np.errstate(all="ignore"):
         k = m * m
@@ -230,8 +231,8 @@ def _slope_where_q_is_small(name: str, m: Any, q: Any) -> Any:
     return found
 
 
-def _eigenvalue(ufunc: Any, name: str, function_of: np.ufunc) -> Any:
-    def by_q(m: Any, q: Any) -> Any:
+def _eigenvalue(ufunc: np.ufunc, name: str, function_of: np.ufunc) -> Any:
+    def by_q(m: np.ndarray[Any, Any], q: np.ndarray[Any, Any]) -> Any:
         """The integral is right to 1e-16, and of even m to 1e-9: too little where the slope is about q / m²."""
         slope = np.asarray(_eigenvalue_slope(function_of, m, q))
         is_small = np.isfinite(slope) & (np.abs(q) < 3e-3 * (1 + m * m / 10))
@@ -253,7 +254,7 @@ mathieu_a = _eigenvalue(sp.mathieu_a, "a", sp.mathieu_cem)
 mathieu_b = _eigenvalue(sp.mathieu_b, "b", sp.mathieu_sem)
 
 
-def _mathieu(ufunc: Any, name: str, eigenvalue: Any, is_modified: bool, unit: float) -> Any:
+def _mathieu(ufunc: np.ufunc, name: str, eigenvalue: Op, is_modified: bool, unit: float) -> Any:
     """y and y' of Mathieu's equation y'' = (2 q cos 2x − a) y, or the modified one, y'' = (a − 2 q cosh 2x) y; ``unit``
     is that of x in radians."""
 

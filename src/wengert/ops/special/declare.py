@@ -25,12 +25,12 @@ SEVERAL: dict[np.ufunc, tuple[Op, ...]] = {}
 """The ops for the results of each ufunc that has several results."""
 
 
-def function(ufunc: Any, *partials: Any, name: str = "") -> Op:
+def function(ufunc: np.ufunc, *partials: Any, name: str = "") -> Op:
     """Declare the op of a ufunc; ``partials`` are formulas ``(*xs, y)``, as everywhere."""
     return elementwise(ufunc, name=name or ufunc.__name__, partials=partials, cost=flops(200))
 
 
-def functions(ufunc: Any, **partials: Sequence[Any]) -> tuple[Op, ...]:
+def functions(ufunc: np.ufunc, **partials: Sequence[Any]) -> tuple[Op, ...]:
     """Declare one op for each result of a ufunc, in order; ``partials`` has its name and formulas ``(*xs, y)``."""
     made = []
     for k, (name, rules) in enumerate(partials.items()):
@@ -43,7 +43,7 @@ def functions(ufunc: Any, **partials: Sequence[Any]) -> tuple[Op, ...]:
     return SEVERAL[ufunc]
 
 
-def _type_of(ufunc: Any, k: int) -> Callable[..., Aval]:
+def _type_of(ufunc: np.ufunc, k: int) -> Callable[..., Aval]:
     def result(*avals: Aval) -> Aval:
         try:
             dtypes = ufunc.resolve_dtypes((*[a.dtype for a in avals], *[None] * ufunc.nout))
@@ -54,7 +54,7 @@ def _type_of(ufunc: Any, k: int) -> Callable[..., Aval]:
     return result
 
 
-def alias(ufunc: Any, op: Op) -> None:
+def alias(ufunc: np.ufunc, op: Op) -> None:
     """Register ``op`` for another ufunc that computes the same."""
     UFUNCS[ufunc] = op
 
@@ -66,7 +66,7 @@ def no_formula(what: str) -> Any:
 # ------------------------------------------------------------------------------------------------ parts of formulas
 
 
-def either(condition: Atom, x: Any, y: Any, like: Atom) -> Any:
+def either(condition: Atom, x: Atom | float, y: Atom | float, like: Atom) -> Any:
     """``x`` where the condition holds, else ``y``; numbers take the dtype of ``like``."""
     x, y = [a if isinstance(a, Atom) else Lit(a, like.aval.dtype) for a in (x, y)]
     return select(condition, x, y)
@@ -91,7 +91,7 @@ def over(x: Atom, y: Atom, at_zero: Any = 0) -> Any:
     return either(is_zero, at_zero, x / either(is_zero, 1, y, like=y), like=x)
 
 
-def sum_or_nan(x: Any, y: Any, where: Any) -> Any:
+def sum_or_nan(x: Atom, y: Atom, where: Atom) -> Any:
     """x + y of two terms that are right to some 10 digits; NaN where ``where`` holds and the first three cancel."""
     total = x + y
     return either(where & (absolute(total) < 1e-3 * absolute(x)), math.nan, total, like=total)

@@ -46,7 +46,9 @@ FARTHEST = 1e306
 """The longest step. With parameters of 1e-300 the integrand is zero beyond it, and a longer step would be infinite."""
 
 
-def _outward(f: Callable[[Any], Any], start: Any, way: Any, scale: Any) -> Any:
+def _outward(
+    f: Callable[[Any], Any], start: np.ndarray[Any, Any], way: np.ndarray[Any, Any], scale: np.ndarray[Any, Any]
+) -> Any:
     """∫ f from ``start`` to infinity, upward or downward (``way`` 1 or −1), by the exp-sinh rule. f varies and falls
     off on the length ``scale``."""
     total: Any = 0.0
@@ -56,7 +58,7 @@ def _outward(f: Callable[[Any], Any], start: Any, way: Any, scale: Any) -> Any:
     return total
 
 
-def _between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
+def _between(f: Callable[[Any], Any], low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]) -> Any:
     """∫ f from ``low`` to ``high`` by the tanh-sinh rule; 0 where they are equal."""
     total: Any = 0.0
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
@@ -67,7 +69,14 @@ def _between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return total * half
 
 
-def _side(f: Callable[[Any], Any], start: Any, way: Any, scale: Any, knee: Any, rate: Any) -> Any:
+def _side(
+    f: Callable[[Any], Any],
+    start: np.ndarray[Any, Any],
+    way: np.ndarray[Any, Any],
+    scale: np.ndarray[Any, Any],
+    knee: np.ndarray[Any, Any],
+    rate: np.ndarray[Any, Any],
+) -> Any:
     """∫ f from ``start`` to infinity, for an f that varies slowly up to ``knee``, and then falls off at ``rate``."""
     wide = np.maximum(1.0, 1 / rate)
     scale = np.where(scale > 1, np.maximum(scale, wide), scale)
@@ -77,32 +86,32 @@ def _side(f: Callable[[Any], Any], start: Any, way: Any, scale: Any, knee: Any, 
     return first + _outward(f, corner, way, np.where(is_bent, wide, scale))
 
 
-def _scale(slope: Any, curvature: Any) -> Any:
+def _scale(slope: np.ndarray[Any, Any], curvature: np.ndarray[Any, Any]) -> Any:
     """The length on which a log-concave function varies, from the slope and curvature of its logarithm."""
     return 1 / np.maximum(np.abs(slope), np.sqrt(curvature))
 
 
-def _stirling(z: Any) -> Any:
+def _stirling(z: np.ndarray[Any, Any]) -> Any:
     """log Γ(z) − (z − ½) log z + z − ½ log 2π for z ≥ 30 (DLMF 5.11.1)."""
     w = 1 / (z * z)
     return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w / 1680))) / z
 
 
-def _psi_rest(z: Any) -> Any:
+def _psi_rest(z: np.ndarray[Any, Any]) -> Any:
     """ψ(z) − log z."""
     w = 1 / (z * z)
     far = -0.5 / z - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w / 132))))
     return np.where(z > 30, far, sp.psi(z) - np.log(z))
 
 
-def _psi_gap(a: Any, b: Any) -> Any:
+def _psi_gap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
     """ψ(a) − ψ(a + b) of arrays, also where the two are close: :func:`~wengert.ops.special.usual.psi_difference`."""
     far = _psi_rest(a) - _psi_rest(a + b) - np.log1p(b / a)
     close = -b * (sp.zeta(2, a) - b * (sp.zeta(3, a) - b * sp.zeta(4, a)))
     return np.where(b < 1e-5 * a, close, np.where(a > 30, far, sp.psi(a) - sp.psi(a + b)))
 
 
-def _log_ratio(x: Any, y: Any) -> Any:
+def _log_ratio(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
     """log(x/y), without the rounding of a ratio near 1."""
     return np.where(np.abs(x - y) < 0.5 * y, np.log1p((x - y) / y), np.log(x) - np.log(y))
 
@@ -119,7 +128,7 @@ def _bell(kappa: Callable[[int, int], Any], m: int, n: int) -> Any:
     return total
 
 
-def gammainc_slope(a: Any, x: Any, *, order: int) -> Any:
+def gammainc_slope(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *, order: int) -> Any:
     """∂ⁿP(a, x)/∂aⁿ of the incomplete gamma function, n the ``order``, by quadrature.
 
     The variable is d = log(t/a). In it tᵃ e⁻ᵗ / Γ(a) is log-concave with its maximum at 0, and its logarithm is
@@ -133,7 +142,7 @@ def gammainc_slope(a: Any, x: Any, *, order: int) -> Any:
         end = _log_ratio(x, a)
         way = np.where(end < rest, -1.0, 1.0)
 
-        def f(d: Any) -> Any:
+        def f(d: np.ndarray[Any, Any]) -> Any:
             factor = _bell(lambda i, _: d - rest if i == 1 else -higher[i - 2], order, 0)
             return np.exp(top + a * (d - np.expm1(d))) * factor
 
@@ -143,7 +152,7 @@ def gammainc_slope(a: Any, x: Any, *, order: int) -> Any:
     return np.asarray(value, dtype)[()]
 
 
-def betainc_slope(a: Any, b: Any, x: Any, *, m: int, n: int) -> Any:
+def betainc_slope(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *, m: int, n: int) -> Any:
     """∂ᵐ⁺ⁿI(a, b, x)/∂aᵐ∂bⁿ of the incomplete beta function, by quadrature.
 
     The variable is d = log(t/(1 − t)) − log(a/b). In it tᵃ (1 − t)ᵇ / B(a, b) is log-concave with its maximum at 0, and
@@ -170,12 +179,12 @@ def betainc_slope(a: Any, b: Any, x: Any, *, m: int, n: int) -> Any:
                 own = sp.polygamma(i - 1, a) if j == 0 else sp.polygamma(j - 1, b) if i == 0 else 0.0
                 higher[i, j] = sp.polygamma(i + j - 1, a + b) - own
 
-        def firsts(d: Any) -> tuple[Any, Any, Any]:
+        def firsts(d: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
             """The logarithm of 1 + p (e^d − 1), and log t and log (1 − t) less their means."""
             moved = np.where(np.abs(d) < 1, np.log1p(p * np.expm1(d)), np.logaddexp(log_q, log_p + d))
             return moved, d - moved + rests[0], rests[1] - moved
 
-        def f(d: Any) -> Any:
+        def f(d: np.ndarray[Any, Any]) -> Any:
             moved, *first = firsts(d)
             factor = _bell(lambda i, j: first[j] if i + j == 1 else higher[i, j], m, n)
             return np.exp(top + a * d - (a + b) * moved) * factor
@@ -258,16 +267,16 @@ def betainc_by_b(a: Atom, b: Atom, x: Atom) -> Any:
 Slopes = list[Callable[..., Any]]
 
 
-def complement(ufunc: Any, slopes: Slopes) -> Any:
+def complement(ufunc: np.ufunc, slopes: Slopes) -> Any:
     """1 − F."""
     return function(ufunc, *[(lambda *xs, rule=rule: -rule(*xs[:-1])) if callable(rule) else rule for rule in slopes])
 
 
-def plain(ufunc: Any, slopes: Slopes) -> Any:
+def plain(ufunc: np.ufunc, slopes: Slopes) -> Any:
     return function(ufunc, *[(lambda *xs, rule=rule: rule(*xs[:-1])) if callable(rule) else rule for rule in slopes])
 
 
-def inverse(ufunc: Any, slopes: Slopes, solved: int, at: int, sign: float = 1) -> Any:
+def inverse(ufunc: np.ufunc, slopes: Slopes, solved: int, at: int, sign: float = 1) -> Any:
     """Declare the ufunc that solves F(θ) = p for argument number ``solved`` of F.
 
     Its arguments are p, as number ``at``, and the other arguments of F in their order. With ``sign`` −1 it solves
@@ -391,7 +400,7 @@ def student_density(v: Atom, t: Atom) -> Any:
     return exp(-0.5 * (v + 1) * logarithm - betaln(0.5 * v, number(0.5, v))) / sqrt(v)
 
 
-def _student_kappa(v: Any, ratio: Any, n: int) -> Any:
+def _student_kappa(v: np.ndarray[Any, Any], ratio: np.ndarray[Any, Any], n: int) -> Any:
     """∂ⁿ/∂vⁿ of the logarithm of the density, for ``ratio`` = t²/v. For n = 1 it is a sum of terms of order v⁻²."""
     if n > 1:
         gap = sp.polygamma(n - 1, 0.5 * (v + 1)) - sp.polygamma(n - 1, 0.5 * v)
@@ -411,7 +420,7 @@ def _student_kappa(v: Any, ratio: Any, n: int) -> Any:
     return 0.5 * (level + bend + share / v)
 
 
-def _student_by_v(v: Any, t: Any, *, order: int) -> Any:
+def _student_by_v(v: np.ndarray[Any, Any], t: np.ndarray[Any, Any], *, order: int) -> Any:
     """∂ⁿF/∂vⁿ, n the ``order``: the integral of the density's derivative, in log |t|.
 
     It is taken beyond |t|, or from 0 to |t|, whichever side has one sign; from −∞ to 0 the integral is 0. Made of the
@@ -423,11 +432,11 @@ def _student_by_v(v: Any, t: Any, *, order: int) -> Any:
         end = np.log(np.abs(t))
         middle = 0.5 * np.log(v)
 
-        def parts(s: Any) -> tuple[Any, Any]:
+        def parts(s: np.ndarray[Any, Any]) -> tuple[Any, Any]:
             logarithm = np.logaddexp(0.0, 2 * (s - middle))
             return logarithm, np.exp(np.minimum(2 * (s - middle), 700.0))
 
-        def f(s: Any) -> Any:
+        def f(s: np.ndarray[Any, Any]) -> Any:
             logarithm, ratio = parts(s)
             factor = _bell(lambda i, _: _student_kappa(v, ratio, i), order, 0)
             return np.exp(level + s - 0.5 * (v + 1) * logarithm) * factor
@@ -527,7 +536,7 @@ def _tukey_slope(y: Atom, lam: Atom) -> Any:
     return 1 / (power(y, lam - 1) + power(1 - y, lam - 1))
 
 
-def _inside_tukey(x: Atom, lam: Atom, inside: Any, at_end: Any) -> Any:
+def _inside_tukey(x: Atom, lam: Atom, inside: Atom, at_end: Atom) -> Any:
     """``inside`` the support, |x| < 1/l for l > 0; the mean of it and 0 at its ends; 0 beyond, where F is constant."""
     share = lam * absolute(x)
     return either(share < 1, inside, either(share > 1, 0, 0.5 * at_end, like=x), like=x)

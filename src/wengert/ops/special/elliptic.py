@@ -8,6 +8,7 @@ numbers, and differentiate into such with one power more (DLMF 19.18): :func:`ca
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ rg = function(
 )
 
 
-def _cut_rj_partial(by: int, xs: tuple[Atom, ...], p: Any, w: Atom) -> Any:
+def _cut_rj_partial(by: int, xs: tuple[Atom, ...], p: Atom, w: Atom) -> Any:
     """∂R_J/∂x = (R_D(y, z, x) − R_J) / 2 (x − p) for p < 0, where the integral is a principal value, by partial
     fractions. The partial in p follows by Euler's equation, since R_J is homogeneous of degree −3/2."""
     x, y, z = xs[by], xs[(by + 1) % 3], xs[(by + 2) % 3]
@@ -153,7 +154,7 @@ ellipkm1 = function(sp.ellipkm1, lambda p, k: -_complete_by_m(p))
 ellipe = function(sp.ellipe, lambda m, e: -0.5 * _complete_d(1 - m))
 
 
-def _reduced(phi: Atom, m: Atom, complete: Any) -> tuple[Any, Any, Any, Any]:
+def _reduced(phi: Atom, m: Atom, complete: Callable[..., Any]) -> tuple[Any, Any, Any, Any]:
     """Sine and cosine of an angle's distance from the nearest multiple of π, 1 − m sin², and what twice the
     ``complete`` integral is for each multiple."""
     turns = rint(phi / math.pi)

@@ -10,6 +10,7 @@ import cmath
 import math
 from typing import Any
 
+import numpy as np
 import scipy.special as sp
 
 from wengert.ops.elementwise import (
@@ -31,7 +32,7 @@ from wengert.ops.elementwise import (
     sin,
     sinh,
 )
-from wengert.ops.op import NONE, ZERO
+from wengert.ops.op import NONE, ZERO, Op
 from wengert.ops.special.declare import (
     SQRT_PI,
     either,
@@ -142,7 +143,7 @@ def _quarter_turns(x: Atom) -> Any:
     return 4 * (crossed - rint(crossed)) + f * f
 
 
-def _wave(x: Atom, complex_wave: Any, in_degrees: Any) -> Any:
+def _wave(x: Atom, complex_wave: Op, in_degrees: Op) -> Any:
     """sin or cos of ½ π x²."""
     return complex_wave(0.5 * math.pi * x * x) if x.aval.dtype.kind == "c" else in_degrees(90 * _quarter_turns(x))
 
@@ -163,7 +164,7 @@ def _squared(x: Atom) -> tuple[Any, Any]:
     return square, ((high * high - square) + 2 * high * low) + low * low
 
 
-def _modified_fresnel(ufunc: Any, name: str, sign: float) -> None:
+def _modified_fresnel(ufunc: np.ufunc, name: str, sign: float) -> None:
     """F(x) = ∫ₓ^∞ exp(±i t²) dt and K = F exp(∓i (x² + π/4)) / √π."""
 
     def wave(x: Atom, y: Atom) -> Any:

@@ -88,7 +88,7 @@ def by_1f1(a: Atom, b: Atom, x: Atom, by: int) -> Any:
     return scale * (in_b + either(is_left, in_a, 0, like=x))
 
 
-def by_2f1(a: Atom, b: Atom, c: Atom, x: Atom, y: Any, by: int) -> Any:
+def by_2f1(a: Atom, b: Atom, c: Atom, x: Atom, y: Atom, by: int) -> Any:
     """The partial of ₂F₁(a, b; c; x) in a, b or c. For x < 0 it is that of (1 − x)⁻ᵃ ₂F₁(a, c − b; c; x/(x − 1)),
     unless c is so large that the terms of the series fall by themselves.
 

@@ -9,6 +9,7 @@ cancels.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,15 @@ def _broadcast(*xs: Aval, **_: Any) -> Aval:
     return Aval(broadcast_shapes("a mixture", *xs), xs[0].dtype)
 
 
-def _beta_mixture(a: Any, b: Any, h: Any, w: Any, rest: Any, *, is_over: bool) -> Any:
+def _beta_mixture(
+    a: np.ndarray[Any, Any],
+    b: np.ndarray[Any, Any],
+    h: np.ndarray[Any, Any],
+    w: np.ndarray[Any, Any],
+    rest: np.ndarray[Any, Any],
+    *,
+    is_over: bool,
+) -> Any:
     """Sum the mixture outward from its largest term, whose index solves (j + 1) (a + j) = h w (a + b + j)."""
     dtype = np.result_type(a, b, h, w, rest)
     a, b, h, w, rest = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, b, h, w, rest)])
@@ -92,7 +101,7 @@ beta_mixture = elementwise(  # Σ Poisson(j; h) w^(a+j−1) r^(b−1) / B(a + j,
 )
 
 
-def _weights(h: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def _weights(h: np.ndarray[Any, Any], low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     """Indices and Poisson's weights on a leading axis, from ``low`` to ``high`` with a margin on both sides beyond
     which the weights are negligible; the weights are NaN where these are too many."""
     margin = 20 + 8 * np.sqrt(np.maximum(h, high))
@@ -105,7 +114,7 @@ def _weights(h: Any, low: Any, high: Any) -> tuple[Any, Any]:
     return j, np.where(is_known, weights, np.nan)
 
 
-def _gamma_mixture_by_a(a: Any, h: Any, x: Any) -> Any:
+def _gamma_mixture_by_a(a: np.ndarray[Any, Any], h: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
     dtype = np.result_type(a, h, x)
     a, h, x = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, h, x)])
     with np.errstate(all="ignore"):
@@ -124,7 +133,15 @@ gamma_mixture_by_a = elementwise(  # Σ Poisson(j; h) ∂P(a + j, x)/∂a
 )
 
 
-def _beta_mixture_by(a: Any, b: Any, h: Any, w: Any, rest: Any, *, k: int) -> Any:
+def _beta_mixture_by(
+    a: np.ndarray[Any, Any],
+    b: np.ndarray[Any, Any],
+    h: np.ndarray[Any, Any],
+    w: np.ndarray[Any, Any],
+    rest: np.ndarray[Any, Any],
+    *,
+    k: int,
+) -> Any:
     """The partial of the mixture in a, or in b for ``k`` = 1. Where w > ½ it is that of 1 − I(b, a, 1 − w)."""
     dtype = np.result_type(a, b, h, w, rest)
     a, b, h, w, rest = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, b, h, w, rest)])
@@ -197,7 +214,7 @@ def _t_by_nc(v: Atom, nc: Atom, t: Atom) -> Any:
     return -scale * _t_density(less, nc, t * sqrt(less / v))
 
 
-def _t_mixture_by_v(v: Any, nc: Any, t: Any) -> Any:
+def _t_mixture_by_v(v: np.ndarray[Any, Any], nc: np.ndarray[Any, Any], t: np.ndarray[Any, Any]) -> Any:
     """The partial in v, with w held fixed, of
     Φ(−λ) + ½ Σ Poisson(j; λ²/2) (I(j + ½, v/2, w) + λ/√2 Γ(j + 1)/Γ(j + 3/2) I(j + 1, v/2, w)), w = t²/(v + t²).
     For t < 0 it is that of 1 − F(v, −λ, −t)."""
@@ -244,7 +261,7 @@ def _ratio_parts(m: Atom, n: Atom, nc: Atom, x: Atom) -> tuple[Any, ...]:
     return 0.5 * m, 0.5 * n, 0.5 * nc, m * x / total, n / total
 
 
-def _ratio_by(weight: Any, by: int | None) -> Any:
+def _ratio_by(weight: Callable[..., Any], by: int | None) -> Any:
     def slope(m: Atom, n: Atom, nc: Atom, x: Atom) -> Any:
         parts = _ratio_parts(m, n, nc, x)
         moved = weight(m, n, x) * beta_mixture(*parts, is_over=False)

@@ -34,7 +34,9 @@ MOST_TURNS = 1e4
 _gauss = functools.cache(np.polynomial.legendre.leggauss)
 
 
-def _integral(f: Callable[[Any], Any], low: Any, high: Any, panels: int) -> Any:
+def _integral(
+    f: Callable[[Any], Any], low: np.ndarray[Any, Any] | float, high: np.ndarray[Any, Any], panels: int
+) -> Any:
     """∫ f from ``low`` to ``high`` by Gauss's rule on ``panels`` equal panels."""
     total: Any = 0.0
     half = 0.5 * (high - low) / panels
@@ -44,7 +46,7 @@ def _integral(f: Callable[[Any], Any], low: Any, high: Any, panels: int) -> Any:
     return total * half
 
 
-def _edge(is_inside: Callable[[Any], Any], inside: Any, outside: Any) -> Any:
+def _edge(is_inside: Callable[[Any], Any], inside: np.ndarray[Any, Any], outside: np.ndarray[Any, Any]) -> Any:
     """The point between ``inside`` and ``outside`` at which ``is_inside`` ends to hold, by bisection."""
     for _ in range(30):
         middle = 0.5 * (inside + outside)
@@ -53,7 +55,9 @@ def _edge(is_inside: Callable[[Any], Any], inside: Any, outside: Any) -> Any:
     return outside
 
 
-def _on_half_line(g: Callable[[Any], Any], log_f: Callable[[Any], Any], start: Any, top: Any) -> Any:
+def _on_half_line(
+    g: Callable[[Any], Any], log_f: Callable[[Any], Any], start: np.ndarray[Any, Any], top: np.ndarray[Any, Any]
+) -> Any:
     """∫ g f from ``start`` to ∞, for an f with its only maximum at ``top``."""
     top = np.maximum(start, top)
     is_large = lambda s: log_f(s) > log_f(top) - NOTHING
@@ -62,7 +66,7 @@ def _on_half_line(g: Callable[[Any], Any], log_f: Callable[[Any], Any], start: A
     return _integral(lambda s: g(s) * np.exp(log_f(s)), low, high, PANELS)
 
 
-def _first_or_second(v: Any, x: Any, n: int, kind: str) -> Any:
+def _first_or_second(v: np.ndarray[Any, Any], x: np.ndarray[Any, Any], n: int, kind: str) -> Any:
     """The derivative number ``n`` in the order of J_v (``kind`` "j") or Y_v."""
     alpha = np.arccosh(np.maximum(v / x, 1.0))
     steepness = np.maximum(x * np.sinh(alpha), 1e-300)
@@ -71,7 +75,7 @@ def _first_or_second(v: Any, x: Any, n: int, kind: str) -> Any:
     is_known = np.abs(v) + x < MOST_TURNS
     panels = 4 + int(np.max(np.where(is_known, turns, 0.0), initial=0.0) / 6)
 
-    def upright(tau: Any) -> Any:
+    def upright(tau: np.ndarray[Any, Any]) -> Any:
         t = alpha + 1j * tau
         return (-t) ** n * np.exp(x * np.sinh(t) - v * t)
 
@@ -91,7 +95,7 @@ def _first_or_second(v: Any, x: Any, n: int, kind: str) -> Any:
     return np.where(is_known, total / np.pi, _far(v, x, n, kind))
 
 
-def _far(v: Any, x: Any, n: int, kind: str) -> Any:
+def _far(v: np.ndarray[Any, Any], x: np.ndarray[Any, Any], n: int, kind: str) -> Any:
     """√(2/πx) e^i(x − vπ/2 − π/4) Σ iᵏ aₖ(v) x⁻ᵏ (DLMF 10.17.5), by Leibniz's rule; NaN where v² > 2 x."""
     total: Any = [np.zeros(np.shape(x)) for _ in range(n + 1)]
     term: Any = [np.ones(np.shape(x)) * (m == 0) for m in range(n + 1)]  # aₖ(v) iᵏ x⁻ᵏ and its derivatives
@@ -106,16 +110,16 @@ def _far(v: Any, x: Any, n: int, kind: str) -> Any:
         ]
     turned = sum([math.comb(n, m) * (-0.5j * np.pi) ** (n - m) * total[m] for m in range(n + 1)])
     phase = 0.5 * np.pi * (v - 4 * np.rint(0.25 * v)) + 0.25 * np.pi
-    wave = np.sqrt(2 / (np.pi * x)) * turned * np.exp(1j * x) * np.exp(-1j * phase)
+    wave: Any = np.sqrt(2 / (np.pi * x)) * turned * np.exp(1j * x) * np.exp(-1j * phase)
     return np.where(v * v < 2 * x, wave.real if kind == "j" else wave.imag, np.nan)
 
 
-def _modified_first(v: Any, x: Any, n: int) -> Any:
+def _modified_first(v: np.ndarray[Any, Any], x: np.ndarray[Any, Any], n: int) -> Any:
     """The derivative number ``n`` in the order of e⁻ˣ I_v."""
     alpha = np.arcsinh(v / x)
     last = 2 * np.arcsin(np.minimum(1.0, np.sqrt(0.5 * NOTHING / np.hypot(v, x))))
 
-    def upright(tau: Any) -> Any:
+    def upright(tau: np.ndarray[Any, Any]) -> Any:
         t = alpha + 1j * tau
         return ((-t) ** n * np.exp(x * (np.cosh(t) - 1) - v * t)).real
 
@@ -125,11 +129,11 @@ def _modified_first(v: Any, x: Any, n: int) -> Any:
     return (_integral(upright, 0.0, last, PANELS) + outward.imag) / np.pi
 
 
-def _modified_second(v: Any, x: Any, n: int) -> Any:
+def _modified_second(v: np.ndarray[Any, Any], x: np.ndarray[Any, Any], n: int) -> Any:
     """The derivative number ``n`` in the order of eˣ K_v = ∫₀^∞ cosh v s exp(−x (cosh s − 1)) ds."""
     size = np.abs(v)
 
-    def factor(s: Any) -> Any:  # e^−|v|s times sinh v s or cosh v s
+    def factor(s: np.ndarray[Any, Any]) -> Any:  # e^−|v|s times sinh v s or cosh v s
         return s**n * (-np.expm1(-2 * size * s) * np.sign(v) if n % 2 else 1 + np.exp(-2 * size * s))
 
     return 0.5 * _on_half_line(
@@ -137,7 +141,7 @@ def _modified_second(v: Any, x: Any, n: int) -> Any:
     )
 
 
-def _by_order(v: Any, x: Any, *, kind: str, order: int) -> Any:
+def _by_order(v: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *, kind: str, order: int) -> Any:
     dtype = np.result_type(v, x)
     v, x = np.broadcast_arrays(np.asarray(v, float), np.asarray(x, float))
     is_in = (x > 0) & np.isfinite(x) & np.isfinite(v)

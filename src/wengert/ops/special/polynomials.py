@@ -6,8 +6,10 @@ by selection: degree −1 is nothing that SciPy computes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.special as sp
 
 from wengert.errors import MissingRuleError
@@ -45,7 +47,7 @@ def _lower(n: Atom) -> Any:
     return select(equal(n, 0), n, n - one)
 
 
-def _unless_constant(n: Atom, slope: Any, x: Atom) -> Any:
+def _unless_constant(n: Atom, slope: Atom, x: Atom) -> Any:
     return either(equal(n, 0), 0, slope, like=x)
 
 
@@ -93,7 +95,12 @@ def _mirrored(n: Atom, shift: int) -> tuple[Any, Any]:
 
 
 def _of_gegenbauer(
-    ufunc: Any, alpha: float, factor: float = 1, scale: float = 1, shift: float = 0, by_degree: Any = None
+    ufunc: np.ufunc,
+    alpha: float,
+    factor: float = 1,
+    scale: float = 1,
+    shift: float = 0,
+    by_degree: Callable[..., Any] | None = None,
 ) -> Any:
     """Declare a family whose derivative is ``factor`` C_{n−1}^(alpha)(scale x + shift): Legendre's, where P_{−n−1} is
     P_n, or Chebyshev's of the second kind, where U_{−n−2} is −U_n, and U₋₁ is 0."""
@@ -150,7 +157,7 @@ legendre = _of_gegenbauer(sp.eval_legendre, 1.5, by_degree=_legendre_degree(1, 0
 sh_legendre = _of_gegenbauer(sp.eval_sh_legendre, 1.5, 2, 2, -1, by_degree=_legendre_degree(2, -1))
 
 
-def _of_chebyu(ufunc: Any, factor: float, scale: float, shift: float) -> Any:
+def _of_chebyu(ufunc: np.ufunc, factor: float, scale: float, shift: float) -> Any:
     """Declare a family whose derivative is ``factor`` n U_{n−1}(scale x + shift): Chebyshev's of the first kind, where
     T₋ₙ = Tₙ."""
 

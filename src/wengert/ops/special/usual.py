@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ def _inverse_log(y: Atom, lam: Atom) -> Any:
     return either(is_near, near, log1p(u) / either(is_near, 1, lam, like=lam), like=lam)
 
 
-def inv_boxcox_partial_lam(y: Atom, lam: Atom, base: Atom, scale: Any) -> Any:
+def inv_boxcox_partial_lam(y: Atom, lam: Atom, base: Atom, scale: Atom) -> Any:
     """∂x/∂λ = −x^(1−λ) ∂boxcox/∂λ, from the implicit equation boxcox(x, λ) = y; ``base`` is log x.
 
     x^(1−λ) is x / (1 + λ y): where λ is large x is near 1, and its power would be that of its rounding.
@@ -266,7 +267,7 @@ pseudo_huber = elementwise(
 TERMS, BERNOULLI = 20, sp.bernoulli(30)[2::2]
 
 
-def _zeta_by_s(s: Any, q: Any) -> Any:
+def _zeta_by_s(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any]) -> Any:
     """∂/∂s of Σ (k + q)⁻ˢ by the Euler-Maclaurin formula (DLMF 25.11.5), differentiated: to 1e-12 for s from −½ on.
 
     What follows the sum is nothing where its power underflows, as for any large s: its factors may overflow there.
@@ -511,7 +512,7 @@ def scaled_partial(kind: str, near: Any) -> Any:
     return rule
 
 
-def of_real(rule: Any) -> Any:
+def of_real(rule: Callable[..., Any]) -> Any:
     """``rule``, of a function of a real argument: scaled by exp(−|Im z|) or the like, it has no complex derivative."""
 
     def real_rule(*xs_y: Atom) -> Any:
@@ -591,7 +592,7 @@ def exp_minus_body(dtype: np.dtype[Any]) -> Tape:
     return Tape((x, m), (), builder.instrs, (y,), name="exp_minus")
 
 
-def _exp_minus_reference(x: Any, m: Any, *, body: Tape) -> Any:
+def _exp_minus_reference(x: np.ndarray[Any, Any], m: np.ndarray[Any, Any], *, body: Tape) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):  # ∞ − ∞, which is not chosen; −∞ is right
         return np.exp(np.where(np.equal(x, m), np.zeros((), x.dtype), x - m))
 

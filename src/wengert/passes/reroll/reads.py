@@ -38,7 +38,7 @@ class Column(NamedTuple):
         refs, value, start, form, is_piece = self
         return Column(refs[entries], value[entries], start[entries], form[entries], is_piece[entries])
 
-    def where(self, mask: Any) -> Column:
+    def where(self, mask: np.ndarray[Any, Any]) -> Column:
         refs, value, start, form, is_piece = self
         return Column([*compress(refs, mask)], value[mask], start[mask], form[mask], is_piece[mask])
 
@@ -47,7 +47,7 @@ class Column(NamedTuple):
         return all(map(is_one, self[1:]))
 
 
-def is_one(entries: Any) -> bool:
+def is_one(entries: np.ndarray[Any, Any]) -> bool:
     """Whether all entries are the same."""
     return bool((entries == entries[0]).all())
 
