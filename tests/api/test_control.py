@@ -42,7 +42,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "no length": (lambda x: wg.scan(lambda c, t: (c, None), x[0])[0], errors.ShapeError, "no length"),
     "no axis": (lambda x: wg.scan(lambda c, t: (c, None), 0.0, x[0])[0], errors.ShapeError, "no axis"),
     "an index in a body": (lambda x: wg.scan(lambda c, t: (c + [1, 2][int(t)], None), 0.0, x)[0],
-                           errors.ConcretizationError, "recorded once for all"),
+                           errors.ConcretizationError, "recorded once, and not"),
     "a write of what is outside": (lambda x: counted_outside(x), errors.MutationError, "made outside of it"),
     "a branch that writes": (lambda x: wg.cond(x[0] > 0, lambda y: y.__iadd__(1)[0], lambda y: y[0], x),
                              errors.MutationError, "writes an array that it was given"),

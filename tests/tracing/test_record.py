@@ -296,3 +296,14 @@ def test_an_error_that_the_users_code_makes_of_an_interrupt_is_its_own() -> None
 
     with pytest.raises(ValueError, match="stopped by hand"):
         wg.grad(f)(1.0)
+
+
+def test_an_operator_with_something_that_is_no_number_is_told_as_an_operator() -> None:
+    """It was told as a function that is not traced, with the advice to wrap it."""
+    for f, words in (
+        (lambda x: x + None, r"for \+: a traced value and 'NoneType'"),
+        (lambda x: x < "a", "a traced value"),
+    ):
+        with pytest.raises(UnsupportedFunctionError, match=words) as raised:
+            wg.grad(f)(1.0)
+        assert "numbers or arrays on both sides" in str(raised.value) and "primitive" not in str(raised.value)

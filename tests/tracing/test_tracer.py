@@ -374,7 +374,7 @@ def test_an_integer_may_index_and_count() -> None:
 
 def test_the_number_of_a_traced_value_is_refused() -> None:
     for f in (lambda x: x.__float__() * x, lambda x: abs(complex(x)) * x, lambda x: abs(cmath.sin(x)) * x):
-        with pytest.raises(ConcretizationError, match="go stale"):
+        with pytest.raises(ConcretizationError, match="the same in later calls"):
             wg.grad(f)(1.0)
     with pytest.raises(ConcretizationError, match="a function of NumPy or of math"):
         wg.grad(lambda x: array.array("d", [x])[0] * x)(1.0)
@@ -420,7 +420,7 @@ def test_constants_may_be_looked_at_freely() -> None:
 
 def test_several_elements_are_no_number() -> None:
     for f in (lambda x: x * int(x), lambda x: x * float(x)):
-        with pytest.raises(TypeError, match="not one element"):
+        with pytest.raises(TypeError, match="takes an array of one element"):
             wg.jit(f, strict=True)(X)
     as_numpy(lambda x: x * int(x[:1].sum()), X)
 

@@ -108,7 +108,7 @@ def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> No
                 )
             )
         if dtype.kind not in "fc":
-            shown = repr(leaf) if isinstance(leaf, int) else f"x.astype(float), now {dtype.name}"
+            shown = repr(leaf) if isinstance(leaf, int) else "x.astype(float)"
             raise DTypeError(
                 message(
                     f"{function_name(f)}: {path(k)} is {dtype.name}, and an integer has no derivative",

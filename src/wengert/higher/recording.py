@@ -28,7 +28,7 @@ from wengert.tracing.tracer import Tracer, wrap
 
 Transform = Callable[[Tape], Tape]
 
-NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
+NO_VALUE = "the body of a loop or a branch is recorded once, and not for each value"
 
 
 class RecordedBody(NamedTuple):

@@ -273,7 +273,7 @@ def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:
     expected = dict(enumerate(values_of(instr), instr.params["position"])).get(miss.position)
     return GuardError(
         message(
-            f"{tape.name}: the tape was made where {kind} was {expected!r}, and here it is {miss.value!r}",
+            f"{tape.name}: the tape was recorded where {kind} was {expected!r}, and here it is {miss.value!r}",
             instr.source,
             tries=["wg.jit, which keeps a tape for each path"],
         )

@@ -24,6 +24,9 @@ from wengert.tracing.python.bytecode import CodePlace
 from wengert.tracing.python.calls import called_names
 from wengert.tracing.python.frames import behind_error, function_name, place_of, qualified_name, value_of
 
+UNNAMED = "what this line calls"
+"""This stands for a function whose name is not known."""
+
 
 def library_function(frame: types.FrameType | None) -> str | None:
     """The function of a library, ``scipy.linalg.expm``, that the user's code called and ``frame`` is part of."""
@@ -55,7 +58,7 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
     if not inside:  # compiled code, or the user's own error
         if last < 0 or not ("Tracer" in str(error) or isinstance(error, struct.error) or is_of_ctypes(error)):
             return None
-        return (_called(*stack[last]) or (None, None))[0] or "what this line calls"
+        return (_called(*stack[last]) or (None, None))[0] or UNNAMED
     if is_ours(inside[0]) or _is_rerouted(inside):
         return None
     if traced is not None and "Tracer" not in str(error):  # frames of Cython's show no variables

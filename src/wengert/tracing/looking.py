@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wengert.tracing.trace import Trace
     from wengert.tracing.tracer import Tracer
 
-OF_NUMBERS = ["np.array(a)[i] for an element of a list; np.floor(x), x.astype(int) for int(x): these are steps"]
+OF_NUMBERS = ["np.array(a)[i], for an element of a list", "np.floor(x) or x.astype(int), for int(x)"]
 LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
 
 

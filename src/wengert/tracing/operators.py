@@ -169,7 +169,7 @@ def check_within(x: Any, dtype: np.dtype[Any]) -> None:
     """Raise RangeError, an OverflowError as NumPy's, for a Python integer that ``dtype`` cannot hold."""
     if not is_within(x, dtype):
         n = in_short(x) if type(x) is int else "a traced Python integer"
-        tries = ["a float: 2.0**63 in the place of 2**63"] if type(x) is int else []
+        tries = ["x.astype(np.int64)" if is_within(x, _INT64) else "a float: 2.0**63 in place of 2**63"]
         raise RangeError(message(f"{n} is out of bounds for {dtype.name}", _current_source(), tries=tries))
 
 
@@ -291,14 +291,18 @@ def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
     if not np.can_cast(result.aval.dtype, x.aval.dtype, "same_kind"):
         raise TypeError(
             message(
-                f"cannot cast {result.aval.dtype.name} to {x.aval.dtype.name}, as {ufunc.__name__} in place must",
+                f"{ufunc.__name__} in place cannot cast the result from {result.aval.dtype} to {x.aval.dtype}",
                 x._trace.locate(),
                 tries=["x = x + y instead of x += y", "x.astype(float) first"],
             )
         )
     if result.aval.shape != x.aval.shape:
         raise ValueError(
-            message(f"in place: {result.aval} does not fit into {x.aval}", x._trace.locate(), tries=["x = x + y"])
+            message(
+                f"{ufunc.__name__} in place: {result.aval} does not fit into {x.aval}",
+                x._trace.locate(),
+                tries=["x = x + y"],
+            )
         )
     x.assign(result)
     return x

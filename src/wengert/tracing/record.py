@@ -29,7 +29,7 @@ from wengert.tracing.generators import WalkAgain
 from wengert.tracing.interception.intercept import opened
 from wengert.tracing.interception.type_of import answered, asking_in
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
-from wengert.tracing.libraries import instead_of, is_of_ctypes, refused_function
+from wengert.tracing.libraries import UNNAMED, instead_of, is_of_ctypes, refused_function
 from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.python.frames import run
 from wengert.tracing.python.lines import line_of
@@ -278,6 +278,9 @@ def _named(error: WengertError, raised: Exception) -> WengertError:
 def _not_traced(refused: str, error: Exception) -> UnsupportedFunctionError:
     """A library's own error, about a traced value."""
     said = str(error).partition("\n")[0]
+    if refused == UNNAMED and ("unsupported operand type" in said or "not supported between" in said):
+        what = said.replace("'Tracer'", "a traced value")  # an operator of the user's own line
+        return UnsupportedFunctionError(message(what, _source_of(error), tries=["numbers or arrays on both sides"]))
     what = f"{refused} is not traced, and cannot take a traced value" + (f": {said}" if said else "")
     return UnsupportedFunctionError(message(what, _source_of(error), tries=_tries(refused)))
 

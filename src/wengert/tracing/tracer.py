@@ -381,7 +381,7 @@ class Tracer(metaclass=TracerType):
             return self._refused_by(library)
         return ConcretizationError(
             message(
-                f"{what} a traced {self.aval}, which would cut its derivative and go stale",
+                f"{what} a traced {self.aval}, which would cut its derivative, and be the same in later calls",
                 _where(self),
                 tries=[
                     "the value as it is: a traced scalar works wherever a number does",
@@ -408,7 +408,7 @@ class Tracer(metaclass=TracerType):
 
     def _only_one(self, kind: str) -> None:
         if self.aval.size != 1:
-            raise TypeError(message(f"{kind}() of {self.aval}, which has not one element", _where(self)))
+            raise TypeError(message(f"{kind}() takes an array of one element; this is {self.aval}", _where(self)))
 
     def __len__(self) -> int:
         if not self.aval.shape:
@@ -674,7 +674,7 @@ class Tracer(metaclass=TracerType):
         if body is not None and body.is_from_outside(self.root()):
             raise MutationError(
                 message(
-                    f"{body.name}: the body writes {self.aval}, made outside of it, which would be done once for all",
+                    f"{body.name}: the body writes into {self.aval}, made outside of it, which would happen only once",
                     _where(self),
                     tries=["the array as a part of the carry", "an array made in the body"],
                 )

@@ -199,7 +199,7 @@ class Environment:
         """Raise WrittenError if the run would draw from an iterator, which cannot be put back."""
         if self._watching.iterator:
             what = f"looking at the program of {f} would advance {self._watching.iterator}, which it reads"
-            raise WrittenError(message(what, tries=["what it gives as an argument"]))
+            raise WrittenError(message(what, tries=["pass what it gives as an argument"]))
 
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
@@ -431,7 +431,7 @@ class Environment:
             message(
                 f"the function writes {name}, which it captured; a compiled function would write it only once",
                 place,
-                tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "no wg.jit around it"],
+                tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "call it without wg.jit"],
             )
         )
 
@@ -443,7 +443,7 @@ class Environment:
                 f"the function may have advanced {self._watching.iterator} before it could not be traced further, "
                 "so Python cannot begin it again",
                 notes=[("why", why), *[("at", line) for line in place]],
-                tries=["what it gives as an argument", "no wg.jit around it"],
+                tries=["pass what it gives as an argument", "call it without wg.jit"],
             )
         )
 
