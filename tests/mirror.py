@@ -25,6 +25,10 @@ def row(test: str, why: str, *sources: str) -> Row:
 COVERED = [
     row("tests/api/test_derivatives.py", "the functions that vjp and linearize return, with good and bad tangents",
         "api/linear.py"),
+    row("tests/api/test_loops.py", "loops and branches refuse alike, as rows of one table, and lie within each other",
+        "api/branches.py", "api/carries.py", "api/scans.py"),
+    row("tests/higher/test_chain.py", "the function is the op's one door: what it records is seen there",
+        "api/recurrences.py"),
     row("tests/higher/test_implicit.py", "the function is the op's one door: what it records and refuses is seen there",
         "api/roots.py"),
     row("tests/higher/test_recording.py", "what a body decides, and the one tape of its paths, are seen on programs",

@@ -68,7 +68,7 @@ GROUPS = {
 
 FURTHER = {
     "rules": ["tests/api/test_derivatives.py", "tests/passes/test_simplify.py", "tests/passes/test_recompute.py"]
-    + ["tests/higher/test_recording.py", "tests/api/test_control.py"],
+    + ["tests/higher/test_recording.py", "tests/api/test_loops.py"],
     "ad": ["tests/api/test_derivatives.py", "tests/api/test_matrices.py", "tests/higher/test_loops.py"],
     "passes": ["tests/codegen/test_sorting.py", "tests/codegen/test_lapack.py", "tests/acceptance/test_native.py"],
     "codegen": ["tests/codegen/nests/test_emit.py", "tests/codegen/test_contract.py", "tests/codegen/test_strides.py"]

@@ -11,12 +11,15 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 from typing import Any
 
 from wengert import config, edit, errors, expect, ops, tree
-from wengert.api.control import checkpoint, cond, fori_loop, joined, known_states, scan, switch, while_loop
+from wengert.api.branches import checkpoint, cond, joined, switch
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
+from wengert.api.loops import fori_loop, while_loop
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
 from wengert.api.programs import compile, constant, fastmath, jit, spec, spec_of, trace
+from wengert.api.recurrences import known_states
 from wengert.api.roots import known_root
+from wengert.api.scans import scan
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
 from wengert.errors import PerformanceWarning

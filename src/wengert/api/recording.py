@@ -40,3 +40,8 @@ def record_body(
 
 def _prepared(tape: Tape) -> Tape:
     return passes.run(tape, passes.BEFORE_DERIVATIVES)
+
+
+def results_of(outs: Any) -> list[Any]:
+    """Return what ``record`` gave as a list: an op with one result gives that alone."""
+    return list(outs) if isinstance(outs, tuple) else [outs]

@@ -15,7 +15,7 @@ import wengert as wg
 from wengert import errors
 from wengert.tape import Tape, tapes_in
 
-LINE = "test_control.py"
+LINE = "test_loops.py"
 
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "another dtype": (lambda x: wg.scan(lambda c, t: (c + 0.5, None), 0, x)[0], errors.DTypeError,
@@ -194,7 +194,7 @@ def test_counters_do_not_wrap() -> None:
 
 
 def test_many_iterations_take_no_array_of_numbers() -> None:
-    from wengert.api.control import MOST_COUNTED
+    from wengert.api.loops import MOST_COUNTED
 
     f = lambda x: wg.fori_loop(0, 10 * MOST_COUNTED, lambda i, c: c + 1, x)
     assert [i.op.name for i in wg.trace(f)(1.0).instrs] == ["while"]
@@ -330,7 +330,7 @@ def halving(x: Any) -> Any:
 def test_a_loop_that_takes_too_long(transform: Any) -> None:
     f = transform(halving)
     f(10.0)
-    with pytest.raises(RuntimeError, match=r"the condition still holds after max_steps=5\n  at .*test_control.py"):
+    with pytest.raises(RuntimeError, match=r"the condition still holds after max_steps=5\n  at .*test_loops.py"):
         f(100.0)
     f(20.0)
 
@@ -365,7 +365,7 @@ def test_nor_what_stands_behind_a_look() -> None:
         assert g(1.0, -1.0) == (0.0, 0.0)
 
 
-def test_heavy_steps_that_are_the_same_in_every_turn_are_taken_once_if_the_loop_begins() -> None:
+def test_heavy_steps_that_are_the_same_in_every_iteration_are_taken_once_if_the_loop_begins() -> None:
     def f(w: Any, x: Any, n: Any) -> Any:
         return wg.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, np.tanh(np.sqrt(w) @ w @ w @ s[1])), (0, x))[1]
 
