@@ -73,7 +73,7 @@ def test_remove_reconnects() -> None:
     assert g.remove("d", to="c").outputs == ("c",)
     with pytest.raises(GraphError, match="'d' has 2 inputs: b, c"):
         g.remove("d")
-    with pytest.raises(GraphError, match="'x' has 0 inputs: none"):
+    with pytest.raises(GraphError, match="'x' has no inputs"):
         g.remove("x")
     assert g.insert("n", np.negative, "a").remove("n") == g
     both = graph.empty("x", "y").insert("h", np.sin, "x").returning("h")

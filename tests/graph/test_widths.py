@@ -253,7 +253,7 @@ def test_bad_requests() -> None:
         g.resize({"z": 4}, params, state, x)
     with pytest.raises(GraphError, match="no vertex 'z'"):
         g.resize({"a": 4}, params, state, x, weights={"z": 4})
-    with pytest.raises(ShapeError, match=r"importance of 'a': float\[8\] expected"):
+    with pytest.raises(ShapeError, match=r"importance of 'a' has shape (.*); expected \(8,\)"):
         g.resize({"a": 4}, params, state, x, importance={"a": np.ones(3)})
 
 

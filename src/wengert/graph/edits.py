@@ -305,10 +305,13 @@ def _only_input(graph: Graph, name: str, doing: str = "insert") -> str:
     inputs = graph[name].inputs
     if len(inputs) == 1:
         return inputs[0]
-    how = 'between=("a", "b"), which says which' if doing == "insert" else 'to="a", which says who is read instead'
-    raise wg.errors.GraphError(
-        wg.errors.message(f"{doing}: {name!r} has {len(inputs)} inputs: {', '.join(inputs) or 'none'}", tries=[how])
-    )
+    if doing == "insert":
+        how = 'between=("a", "b"), which names the input too'
+    else:
+        how = 'to="a", which names the vertex that is read instead'
+    have = f"{len(inputs)} inputs: {', '.join(inputs)}; one must be chosen" if inputs else "no inputs"
+    what = f"{doing}: {name!r} has {have}"
+    raise wg.errors.GraphError(wg.errors.message(what, tries=[how]))
 
 
 def _no_edge(graph: Graph, source: str, reader: str) -> wg.errors.GraphError:

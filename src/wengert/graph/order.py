@@ -79,6 +79,8 @@ def cycle(names: list[str]) -> wg.errors.CycleError:
     return wg.errors.CycleError(
         wg.errors.message(
             f"the graph has a cycle: {' -> '.join(shown)}",
-            tries=["an input of another name for the value of the step before, and a loop around the graph"],
+            tries=[
+                "for a recurrence an input, which is given the value of the step before, and a loop around the graph"
+            ],
         )
     )

@@ -275,7 +275,7 @@ def _importance(coupled: Couplings, name: str, params: Tree, importance: Any) ->
         given = np.asarray(given, float)
         if given.shape != (width,):
             raise wg.errors.ShapeError(
-                wg.errors.message(f"resize: importance of {name!r}: float[{width}] expected, got shape {given.shape}")
+                wg.errors.message(f"resize: the importance of {name!r} has shape {given.shape}; expected ({width},)")
             )
         return given
     if params is None or not isinstance(coupled.rules[name], Own):

@@ -41,7 +41,7 @@ def of_reals(tree: Tree) -> Tree:
         if np.iscomplexobj(x):
             raise wg.errors.DTypeError(
                 wg.errors.message(
-                    f"parameters are complex, {np.shape(x)}: optimise their real and imaginary parts as two real arrays"
+                    f"parameters of shape {np.shape(x)} are complex: optimise real and imaginary parts as two arrays"
                 )
             )
     return tree

@@ -56,7 +56,10 @@ class Lent:
             assert self.array is not None
             aval = Aval(self.array.shape, self.array.dtype)
             what = f"code that is not traced was given {aval} as NumPy's array, and has written into it"
-            tries = ["wg.primitive around the call, which returns what was written", "the call, made before, outside"]
+            tries = [
+                "wg.primitive around the call, which returns what was written",
+                "make the call before, outside of the traced function",
+            ]
             raise MutationError(message(f"{what}, which the traced function does not see", self.place, tries=tries))
 
     def let_go(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -163,8 +164,9 @@ def test_what_the_copy_writes_is_named(name: str, monkeypatch: pytest.MonkeyPatc
     def write(copy: Any, environment: Environment) -> None:
         environment.check_unwritten()
         copy()[0]()
-        with pytest.raises(CaptureError, match=f"^the function writes {what}, which it captured"):
+        with pytest.raises(CaptureError, match=f"^the function writes {what}, which it captured") as raised:
             environment.check_unwritten()
+        assert re.search(r"return \w+ from the function", str(raised.value))  # a variable, not its length or attributes
 
     replaced(lambda: (f, Box.rate), write)
 

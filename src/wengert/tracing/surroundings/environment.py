@@ -431,7 +431,7 @@ class Environment:
             message(
                 f"the function writes {name}, which it captured; a compiled function would write it only once",
                 place,
-                tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "call it without wg.jit"],
+                tries=[f"return {_variable(name)} from the function", "call it without wg.jit"],
             )
         )
 
@@ -759,3 +759,8 @@ FOLLOWING = lists(
     "sys.setprofile", "profiler of the thread, while a function runs that reaches packages", Environment._enter
 )
 """The entry of the inventory for what native/entered.cpp sets: it tells of each code that begins to run."""
+
+
+def _variable(name: str) -> str:
+    """Return the variable that a place such as ``len(xs)``, ``xs[0]`` or ``the attributes of box`` is found from."""
+    return name.removeprefix("the attributes of ").removeprefix("len(").split(".")[0].split("[")[0].rstrip(")")
