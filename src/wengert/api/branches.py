@@ -212,7 +212,8 @@ def _check_unwritten(name: str, body: RecordedBody) -> None:
 def _check_alike(name: str, first: RecordedBody, other: RecordedBody) -> None:
     tries = ["branches that return the same structure, shapes and dtypes"]
     if first.treedef != other.treedef:
-        notes = [("one", str(first.treedef)), ("other", str(other.treedef))]
+        sides = [tree.describe(tree.unflatten(side.treedef, side.tape.out_avals)) for side in (first, other)]
+        notes = [("one", sides[0]), ("other", sides[1])]
         what = f"{name}: branches return different structures"
         raise StructureError(message(what, other.source, notes=notes, tries=tries))
     for k, (a, b) in enumerate(zip(first.tape.out_avals, other.tape.out_avals, strict=True)):

@@ -17,8 +17,9 @@ def check_carry(
 ) -> None:
     """Raise unless a carry comes back as it went in, of the structures ``before`` and ``after``."""
     if before != after:
+        notes = [("given", tree.describe(tree.unflatten(before, given)))]
+        notes.append(("back", tree.describe(tree.unflatten(after, found))))
         what = f"{name}: the carry came back with another structure"
-        notes = [("given", str(before)), ("back", str(after))]
         raise StructureError(message(what, source, notes=notes, tries=["a body that returns what it was given"]))
     for k, (a, b) in enumerate(zip(given, found, strict=True)):
         if a is not b:

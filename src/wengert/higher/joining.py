@@ -79,7 +79,8 @@ def join(name: str, paths: Sequence[Path]) -> JoinedTape:
 def _check_structure(name: str, first: Path, other: Path) -> None:
     if first.treedef != other.treedef:
         source = _parting(first, other).source
-        notes = [("one", str(first.treedef)), ("other", str(other.treedef))]
+        sides = [tree.describe(tree.unflatten(p.treedef, [x.aval for x in p.outputs])) for p in (first, other)]
+        notes = [("one", sides[0]), ("other", sides[1])]
         what = f"{name}: what the body returns has another structure if this is true than if it is false"
         raise StructureError(message(what, source, notes=notes, tries=ALIKE))
 
