@@ -75,7 +75,7 @@ class Aval:
 
 
 # Operators on atoms, so that rules read like formulas; ops/elementwise.py fills this table. And, from
-# tracing/tracer.py, what an op does that is called with arrays.
+# tracing/emit.py, what an op does that is called with arrays.
 OPERATORS: dict[str, Callable[..., Any]] = {}
 
 

@@ -11,7 +11,7 @@ import wengert as wg
 from tests.codegen.natively import native
 from wengert.codegen.sorting import FEWEST, MOST
 from wengert.ops import index as ops
-from wengert.tracing.tracer import record
+from wengert.tracing.emit import record
 
 RNG = np.random.default_rng(0)
 DTYPES = ["f8", "f4", "i8", "i4", "?"]

@@ -27,7 +27,8 @@ from wengert.ops.index import to_numpy
 from wengert.ops.op import ZERO
 from wengert.ops.structured import Fill, ScatteredSum, ScatteredTerm
 from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, check, splice
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.emit import record
+from wengert.tracing.tracer import Tracer
 
 FLOAT = np.dtype(float)
 

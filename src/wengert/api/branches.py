@@ -21,8 +21,9 @@ from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.recording import RecordedBody, aval_of, leaves_of
 from wengert.tape import Aval, Var
+from wengert.tracing.emit import inlined, record
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import Tracer, inlined, record
+from wengert.tracing.tracer import Tracer
 
 Array = Any
 ONE_TRUTH = ["np.all(...) or np.any(...) of it"]

@@ -19,8 +19,9 @@ from wengert.expect import checked
 from wengert.ops.control import stop_gradient as stop_gradient_op
 from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
 from wengert.tracing import foreign
+from wengert.tracing.emit import record
 from wengert.tracing.record import Recording, input_of
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 
 @checked

@@ -24,8 +24,9 @@ from wengert.higher.loops import while_ as while_op
 from wengert.higher.recording import RecordedBody, aval_of, calling, leaves_of, source_of
 from wengert.passes.hoist import hoist
 from wengert.tape import Aval
+from wengert.tracing.emit import inlined, record
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import Tracer, inlined, record
+from wengert.tracing.tracer import Tracer
 
 MOST_COUNTED = BUDGET // 8  # iterations of a loop whose counters are an array
 _ONE_LEAF = tree.flatten(0.0)[1]

@@ -21,9 +21,10 @@ from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Lit, Tape, structure
 from wengert.tracing import foreign
+from wengert.tracing.emit import record
 from wengert.tracing.looking import evaluate
 from wengert.tracing.record import Input, record_call
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 from wengert.tracing.ways import Way
 
 Array = Any

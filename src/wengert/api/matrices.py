@@ -21,9 +21,9 @@ from wengert.errors import DTypeError, message
 from wengert.expect import checked
 from wengert.runtime.execute import Transform, execute
 from wengert.tape import Aval, Tape
+from wengert.tracing.emit import new_constant
 from wengert.tracing.record import input_of
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import new_constant
 from wengert.tracing.ways import Way
 
 

@@ -15,8 +15,9 @@ from wengert.higher.chain import Recurrence
 from wengert.higher.chain import chain as chain_op
 from wengert.higher.recording import aval_of
 from wengert.tape import Aval
+from wengert.tracing.emit import record
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 Array = Any
 

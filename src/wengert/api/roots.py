@@ -15,8 +15,8 @@ from wengert.expect import checked
 from wengert.higher.implicit import Equation, root
 from wengert.higher.recording import RecordedBody, aval_of
 from wengert.tape import Aval
+from wengert.tracing.emit import record
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import record
 
 Array = Any
 

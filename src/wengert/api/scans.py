@@ -24,8 +24,9 @@ from wengert.higher.revolve import Kept, carried_bytes, kept_within, schedule
 from wengert.higher.revolve import revolve as revolve_op
 from wengert.source import Source
 from wengert.tape import Aval
+from wengert.tracing.emit import record
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 BUDGET = 1 << 30  # bytes that the way back may find stored of one scan
 NO_LIMIT = 1 << 62

@@ -36,13 +36,14 @@ from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Var, current_builder, splice
+from wengert.tracing.emit import record, trace_of
 from wengert.tracing.interception.intercept import opened
 from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.looking import evaluate
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import Tracer, record, trace_of
+from wengert.tracing.tracer import Tracer
 
 
 class NotImplementedCotangent:

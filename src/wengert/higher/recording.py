@@ -18,13 +18,14 @@ from wengert.higher.joining import Path, join
 from wengert.source import Source
 from wengert.tape import Aval, Capture, Tape, Var
 from wengert.tracing.decisions import MOST_PATHS, Decisions, number_of, too_many_paths
+from wengert.tracing.emit import wrap
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.lifting import capture_again, check_dtype, same_bytes
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.python.lines import first_line
 from wengert.tracing.record import Input, Recording, check_integer, record_call
 from wengert.tracing.stack import current_trace, recorder_of_none
-from wengert.tracing.tracer import Tracer, wrap
+from wengert.tracing.tracer import Tracer
 
 Transform = Callable[[Tape], Tape]
 

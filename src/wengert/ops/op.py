@@ -157,7 +157,7 @@ class Op:
         atoms: tuple[Any, ...] = tuple([a if type(a) is Var or type(a) is Lit else None for a in ins])
         if None in atoms:
             if not is_building():
-                return OPERATORS["on arrays"](self, ins, params)  # tracing/tracer.py says how
+                return OPERATORS["on arrays"](self, ins, params)  # tracing/emit.py says how
             atoms = self._with_numbers(ins)
         outs = current_builder().emit(self, atoms, params)
         return outs[0] if len(outs) == 1 else outs

@@ -19,9 +19,10 @@ from wengert.ops.control import guard
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.tiered import TieredProgram
 from wengert.tape import Capture, Tape, splice, structure
+from wengert.tracing.emit import new_constant, trace_of, wrap
 from wengert.tracing.lifting import capture_again, lift
 from wengert.tracing.record import Recording
-from wengert.tracing.tracer import Tracer, new_constant, trace_of, wrap
+from wengert.tracing.tracer import Tracer
 
 Transform = tuple[Callable[..., Tape], tuple[Any, ...]]
 """A function ``Tape -> Tape`` and its further, hashable, arguments."""

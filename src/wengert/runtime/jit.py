@@ -44,9 +44,10 @@ from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
 from wengert.tracing import foreign
 from wengert.tracing.counted import Counts, RunCounts
+from wengert.tracing.emit import own_array
 from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import Tracer, own_array
+from wengert.tracing.tracer import Tracer
 from wengert.tracing.whole import ReadsEnclosingTrace, Whole, trace_whole
 
 WITHOUT_CODE = "is answered without machine code, as it is without wg.jit"

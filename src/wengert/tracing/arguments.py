@@ -16,12 +16,13 @@ from wengert.errors import ConcretizationError, MutationError, UnsupportedFuncti
 from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
 from wengert.tracing import foreign, hooks
+from wengert.tracing.emit import new_constant, record, trace_of, unwrap, wrap
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
 from wengert.tracing.lifting import lift
 from wengert.tracing.looking import has_values
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

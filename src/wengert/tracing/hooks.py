@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wengert.ops.op import Op
     from wengert.tracing.functions.flat import Flat as _Flat
     from wengert.tracing.functions.memory import Flags as _Flags
+    from wengert.tracing.trace import Trace as _Trace
     from wengert.tracing.tracer import Tracer as _Tracer
 
 
@@ -64,6 +65,10 @@ array: _Array = _from("functions/creation.py", "array")
 of_constants: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = _from(
     "functions/creation.py", "of_constants"
 )
+
+# How a step is recorded, and how a constant is made.
+record: Callable[[Op, Sequence[Any], dict[str, Any]], Any] = _from("emit.py", "record")
+new_constant: Callable[[_Trace, Any, bool], _Tracer] = _from("emit.py", "new_constant")
 
 # Whether a frame runs the code of an intercepted function, which asks whether the replacement answers.
 asks_who_answers: Callable[[FrameType], bool] = _from("interception/python_functions.py", "asks_who_answers")

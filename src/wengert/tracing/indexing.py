@@ -27,13 +27,14 @@ from wengert.ops.index import (
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 from wengert.tape import Atom, Aval
 from wengert.tracing import hooks
+from wengert.tracing.emit import new_constant, record, unwrap
 from wengert.tracing.inplace import view, write
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.operators import converted
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import Tracer, new_constant, record, unwrap
+from wengert.tracing.tracer import Tracer
 
 
 class Basic(NamedTuple):

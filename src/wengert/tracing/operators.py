@@ -14,10 +14,11 @@ from wengert.ops.elementwise import complex_sign, convert
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import foreign, hooks, layouts
+from wengert.tracing.emit import new_constant, record, trace_of, unwrap
 from wengert.tracing.lifting import capture, check_dtype, has_own_arithmetic, lift
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import Tracer, new_constant, record, trace_of, unwrap
+from wengert.tracing.tracer import Tracer
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 _FLOAT64 = np.dtype(np.float64)

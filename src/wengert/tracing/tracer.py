@@ -13,8 +13,7 @@ let anyone write; a Python number passed as an argument is *weak* and takes the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,16 +21,17 @@ import numpy as np
 from wengert.errors import ConcretizationError, MutationError, SharedMemoryError, UnsupportedFunctionError, message
 from wengert.expect import is_array_type
 from wengert.ops.elementwise import convert
-from wengert.ops.op import UFUNCS, Op
-from wengert.tape import OPERATORS, Atom, Aval, Tape, splice
-from wengert.tracing import callers, hooks, layouts, libraries, text
+from wengert.ops.op import UFUNCS
+from wengert.tape import Atom, Aval
+from wengert.tracing import callers, hooks, layouts, libraries
 from wengert.tracing.lending import Lent, lend
-from wengert.tracing.lifting import capture_constant, check_dtype, escaped, lift
-from wengert.tracing.looking import evaluate, is_of_captures, look
+from wengert.tracing.lifting import capture_constant, escaped, lift
+from wengert.tracing.looking import is_of_captures, look
 from wengert.tracing.python.bytecode import is_operator
 from wengert.tracing.python.frames import place_of
 from wengert.tracing.read_only import SHARED
-from wengert.tracing.stack import current_trace, innermost_body, recorder
+from wengert.tracing.showing import shown, text_of
+from wengert.tracing.stack import current_trace, innermost_body
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer_type import TracerType
 
@@ -360,7 +360,7 @@ class Tracer(metaclass=TracerType):
             return float(np.reshape(self.look("float"), ()))
         frame = sys._getframe(1)
         if is_operator(place_of(frame)) and (self._trace.is_open or self._told is not None):
-            return float(self._shown(frame))
+            return float(shown(self, frame))
         raise self._cut("C code asked for the number of")
 
     def __complex__(self) -> complex:
@@ -437,67 +437,19 @@ class Tracer(metaclass=TracerType):
                         tries=["an integer as the key: int(round(x * 1000))", "x in (a, b) instead of x in {a, b}"],
                     )
                 )
-            self._hashed = self._as_python(self.look("hash"))
+            self._hashed = self.as_python(self.look("hash"))
         return hash(self._hashed)
 
     def __repr__(self) -> str:
-        return self._text(repr, sys._getframe(1))
+        return text_of(self, repr, sys._getframe(1))
 
     def __str__(self) -> str:
-        return self._text(str, sys._getframe(1))
+        return text_of(self, str, sys._getframe(1))
 
     def __format__(self, spec: str) -> str:
-        return self._text(lambda value: format(value, spec), sys._getframe(1))
+        return text_of(self, lambda value: format(value, spec), sys._getframe(1))
 
-    def _text(self, show: Callable[[Any], str], frame: FrameType) -> str:
-        """What ``show`` makes of the value, for ``frame``; of one that has none, and for wengert itself, its type."""
-        constant = self.constant()
-        if constant is not None:
-            self._depend_on_options(frame)
-            return show(self._as_python(constant))
-        is_open = self._trace.is_open
-        if callers.is_ours(frame) or (not is_open and self._told is None):
-            return f"traced({self.aval}{'' if is_open else ', escaped'})"
-        try:
-            return show(self._as_python(self._shown(frame)))
-        except ConcretizationError:
-            if text.use(frame) == text.PEOPLE:
-                return f"traced({self.aval})"
-            raise
-
-    def _shown(self, frame: FrameType) -> Any:
-        """The value for a text that ``frame`` asks for, guarded if the run will be repeated and the text may decide."""
-        if not self._trace.is_open and self._told is not None:
-            return self._told
-        use = text.use(frame)
-        if use not in (text.PEOPLE, text.DECIDES):
-            raise ConcretizationError(
-                message(
-                    f"{use}() of the text of a traced {self.aval} would cut its derivative",
-                    _where(self),
-                    tries=["the value as it is", "round(x, 3), for a number of so many digits"],
-                )
-            )
-        inner = current_trace() or self._trace
-        is_read = inner.run.known is not None and (use == text.DECIDES or text.may_be_read(frame, inner.run.outlets))
-        if self._trace.concrete and not is_read:
-            value = evaluate(self._trace, self.atom())
-        else:
-            self._depend_on_options(frame)
-            value = self.look("text")
-            if self.aval.dtype.kind == "f" and not self.aval.shape and value == 0:
-                bool(np.signbit(self))  # a guard takes -0.0 for 0.0
-        if self.is_scalar:  # which nobody writes
-            self._told = value
-        return value
-
-    def _depend_on_options(self, frame: FrameType) -> None:
-        """NumPy shows its numbers as its options say, which anybody may set."""
-        trace = current_trace()
-        if trace is not None and self.weak is None and not callers.is_ours(frame):
-            trace.run.depends("np.get_printoptions()", np.get_printoptions)
-
-    def _as_python(self, value: Any) -> Any:
+    def as_python(self, value: Any) -> Any:
         """A concrete value as the user's code would have it: a number of Python's, a scalar of NumPy's or an array."""
         array = np.asarray(value)
         if self.weak is not None:
@@ -520,7 +472,7 @@ class Tracer(metaclass=TracerType):
 
     def __reduce__(self) -> Any:
         if self.weak is None and self.is_settled():
-            return self._as_python(self.look("pickle")).__reduce__()
+            return self.as_python(self.look("pickle")).__reduce__()
         what = "a traced value lives only while its function is traced, and cannot be pickled"
         raise TypeError(message(what, _where(self), tries=["the value returned from the function, pickled outside"]))
 
@@ -794,7 +746,7 @@ class Tracer(metaclass=TracerType):
         trace = current_trace() or self._trace  # the function that copies it may write what it knows into the copy
         constant = self.constant()
         if constant is not None:
-            return new_constant(trace, np.array(constant), self.is_scalar).reorder_like(self, order)
+            return hooks.new_constant(trace, np.array(constant), self.is_scalar).reorder_like(self, order)
         return Tracer(trace, lift(trace, self), self.aval, self.is_scalar).reorder_like(self, order)
 
     def astype(
@@ -810,7 +762,7 @@ class Tracer(metaclass=TracerType):
             return self
         if dtype == self.aval.dtype:
             return self.copy(order)
-        out = record(convert, (self,), {"dtype": dtype})
+        out = hooks.record(convert, (self,), {"dtype": dtype})
         out.is_scalar = self.is_scalar
         return out.reorder_like(self, order)
 
@@ -856,124 +808,3 @@ def _where(x: Tracer) -> Any:
 def function_name(func: Any) -> str:
     module = (getattr(func, "__module__", "") or "numpy").removeprefix("numpy").lstrip(".")
     return f"np.{module + '.' if module else ''}{getattr(func, '__name__', func)}"
-
-
-# ---------------------------------------------------------------------------------------------------- recording
-
-
-def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
-    trace = current_trace() or trace  # where it is made it may be written, whatever it is made of
-    array = np.asarray(value)
-    if array.dtype == object:  # an integer of more than 64 bits, among others
-        check_dtype(array)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    out = Tracer(trace, None, Aval(array.shape, array.dtype), is_scalar and array.ndim == 0)
-    out._constant = array
-    if array.ndim > 1 and not array.flags.c_contiguous:
-        out.reorder(layouts.strides_alone(array))
-    return out
-
-
-def own_array(x: Any) -> Any:
-    """An argument for a function whose writes its caller must not see: a traced array under a name of its own, which
-    costs no step; an array as it is, locked while it is being traced."""
-    if type(x) is Tracer:
-        return x if x.is_scalar else x.copy("K")
-    if isinstance(x, np.ndarray):
-        trace = current_trace()
-        assert trace is not None
-        return trace.read_only.locked_view(x)
-    return x
-
-
-def wrap(trace: Trace, atom: Atom, is_scalar: bool = True) -> Tracer:
-    return Tracer(trace, atom, atom.aval, is_scalar and atom.aval.shape == ())
-
-
-def trace_of(xs: Sequence[Any]) -> tuple[Trace | None, bool]:
-    """The trace that records a step on ``xs``, and whether all of them are constants."""
-    best: Trace | None = None
-    all_constant = True
-    for x in xs:
-        if type(x) is Tracer:
-            if x._trace is best and not all_constant:
-                continue
-            if x._atom is None and x.constant() is not None:
-                best = best or x._trace
-                continue
-            if best is None or all_constant or x._trace.level > best.level:
-                best = x._trace
-            all_constant = False
-    if best is not None and not all_constant:
-        best = recorder(best)
-    return best, all_constant
-
-
-def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Put ``op(*xs, **params)`` on the tape: the one door between the user's arrays and the ops.
-
-    Dtypes are taken as they are; tuples come back for ops with several outputs. Constants are computed at once.
-    """
-    trace, all_constant = trace_of(xs)
-    if all_constant:
-        trace = trace or _trace_for_concrete()
-        values = [unwrap(x, trace) for x in xs]
-        for v in values:
-            if type(v) is not np.ndarray and isinstance(v, np.ndarray):
-                check_dtype(v)  # which refuses those with an arithmetic of their own
-        out = op.reference(*[np.asarray(v) for v in values], **params)
-        if isinstance(out, tuple):
-            return tuple(new_constant(trace, v, True) for v in out)
-        result = new_constant(trace, np.array(out, order="C"), True)
-        if result.aval.ndim > 1 and not op.kernel.is_contraction and not all(map(layouts.has_c_order, xs)):
-            result.reorder(layouts.UNKNOWN_ORDER)
-        return result
-    assert trace is not None
-    outs = trace.builder.emit(op, tuple([lift(trace, x) for x in xs]), params)
-    if len(outs) == 1:
-        (out,) = outs
-        result = Tracer(trace, out, out.aval, out.aval.shape == ())
-        if len(out.aval.shape) > 1 and not op.kernel.is_contraction and not all(map(layouts.has_c_order, xs)):
-            result.reorder(layouts.UNKNOWN_ORDER)
-        return result
-    return tuple([wrap(trace, a) for a in outs])
-
-
-def inlined(tape: Tape, xs: Sequence[Any]) -> list[Tracer]:
-    """The results of a tape for ``xs``, its steps recorded one by one."""
-    trace, are_constant = trace_of(xs)
-    if trace is None or are_constant:
-        trace = _trace_for_concrete()
-    return [wrap(trace, a) for a in splice(trace.builder, tape, [lift(trace, x) for x in xs], ())]
-
-
-def _on_arrays(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
-    """An op that is called with arrays: recorded if one is traced, its reference otherwise."""
-    if any(type(x) is Tracer for x in xs):
-        return record(op, xs, params)
-    result = op.reference(*map(np.asarray, xs), **params)
-    return tuple([y[()] for y in result]) if isinstance(result, tuple) else result[()]
-
-
-OPERATORS["on arrays"] = _on_arrays
-
-
-def _trace_for_concrete() -> Trace:
-    trace = current_trace()
-    if trace is None:
-        raise UnsupportedFunctionError("a traced operation was applied to concrete arrays outside of a trace")
-    return trace
-
-
-def unwrap(x: Any, trace: Trace) -> Any:
-    """The concrete value of a constant or of something that never was traced."""
-    if type(x) is Tracer:
-        constant = x.constant()
-        assert constant is not None
-        return constant[()] if x.is_scalar else constant
-    if trace.run.known is not None and isinstance(x, np.ndarray | np.generic) and not trace.unrepeatable:
-        known = trace.run.known.get(id(x))
-        if not (known[2] if known is not None else trace.run.is_closed):
-            trace.unrepeatable = f"a concrete {type(x).__name__} at {trace.where()} was computed with while tracing"
-    return x

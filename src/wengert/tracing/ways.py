@@ -25,6 +25,7 @@ from wengert.errors import (
     WrittenError,
     WrittenMeanwhileError,
 )
+from wengert.tracing.emit import wrap
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.lifting import capture
@@ -33,7 +34,7 @@ from wengert.tracing.record import Input, Recording, record_call, same_memory, s
 from wengert.tracing.stack import current_trace
 from wengert.tracing.surroundings.environment import Environment, walked
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import Tracer, wrap
+from wengert.tracing.tracer import Tracer
 
 F = Callable[..., Any]
 Way = Callable[[F, Sequence[Any], dict[str, Any]], tuple[F, Sequence[Any], dict[str, Any]]]

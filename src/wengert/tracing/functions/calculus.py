@@ -32,11 +32,12 @@ from wengert.tracing.arguments import (
     refuse,
     scalar,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.shaping import broadcast_to, ravel
 from wengert.tracing.functions.sorting import searchsorted
 from wengert.tracing.inplace import op_view
 from wengert.tracing.operators import is_within
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # -------------------------------------------------------------------------------------------------- differences
 

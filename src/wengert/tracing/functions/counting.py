@@ -28,6 +28,7 @@ from wengert.ops.control import MOST_ITERATIONS
 from wengert.ops.elementwise import subtract
 from wengert.tracing.callers import is_internal
 from wengert.tracing.counted import RunCounts
+from wengert.tracing.emit import record
 from wengert.tracing.interception.asking import AT_ANY
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.looking import evaluate, has_values
@@ -36,7 +37,7 @@ from wengert.tracing.python.bytecode import CodePlace
 from wengert.tracing.python.calls import call_around, called_variable, place_of_call
 from wengert.tracing.python.loops import is_before_for
 from wengert.tracing.stack import current_trace, is_in_body
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 INT64 = np.dtype(np.int64)
 

@@ -35,6 +35,7 @@ from wengert.tracing.arguments import (
     knows_order,
     refuse,
 )
+from wengert.tracing.emit import new_constant, record, trace_of, unwrap, wrap
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.inplace import op_view
 from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION
@@ -44,7 +45,7 @@ from wengert.tracing.lifting import capture, capture_constant, check_dtype, lift
 from wengert.tracing.operators import check_within, converted, kind_of
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
 _NUMPY: Any = np  # for arguments of ours, of which its stubs want literals

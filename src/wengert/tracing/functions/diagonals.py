@@ -20,9 +20,10 @@ from wengert.tracing.arguments import (
     into,
     refuse,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.shaping import arrays_or_tracers, ravel
 from wengert.tracing.inplace import op_view
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 
 @implements(np.diagonal)

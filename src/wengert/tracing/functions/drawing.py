@@ -24,13 +24,14 @@ from wengert.ops.random import Drawing, OperandRef, draw, implicit
 from wengert.tape import Aval
 from wengert.tracing.arguments import ShapeLike, Traced
 from wengert.tracing.callers import is_library, is_ours
+from wengert.tracing.emit import record, wrap
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import TABLE, intercepts, when_imported
 from wengert.tracing.lifting import lift
 from wengert.tracing.looking import evaluate
 from wengert.tracing.stack import current_trace, is_in_body, recorder, recorder_of_none
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import Tracer, record, wrap
+from wengert.tracing.tracer import Tracer
 
 METHODS: dict[str, Callable[..., Any]] = {}
 """By the name of a method of a generator, what it becomes where an argument is traced."""

@@ -33,9 +33,10 @@ from wengert.tracing.arguments import (
     strong_arrays,
     trace_near,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.inplace import op_view
 from wengert.tracing.layouts import UNKNOWN_ORDER, laid_out, layout
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 Labels = tuple[int, ...]
 _ELLIPSIS = 1 << 20  # the axes of an ellipsis count down from here, so that operands' last ones meet

@@ -17,9 +17,10 @@ from wengert.ops import fourier as ops
 from wengert.ops.elementwise import complex_dtype
 from wengert.ops.op import OPS
 from wengert.tracing.arguments import Out, Traced, along, array, as_dtype, concrete, implements, into
+from wengert.tracing.emit import record
 from wengert.tracing.functions.padding import roll
 from wengert.tracing.interception.intercept import intercepts
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 BASIC = "scipy.fft._basic_backend"
 REAL = "scipy.fft._realtransforms_backend"

@@ -31,9 +31,10 @@ from wengert.tracing.arguments import (
     not_scalar,
     trace_near,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.shaping import atleast_1d, atleast_2d, atleast_3d, broadcast_to, on_axis, ravel, reshaped
 from wengert.tracing.layouts import UNKNOWN_ORDER
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # -------------------------------------------------------------------------------------------------------- join
 

@@ -37,7 +37,8 @@ from wengert.tracing.arguments import (
     refuse,
     trace_near,
 )
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.emit import record
+from wengert.tracing.tracer import Tracer
 
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 _EIG_OF_ONE = np.linalg.eig(np.eye(1))

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 
 from wengert.ops import linalg as ops
 from wengert.tracing.arguments import Traced, array, arrays, axis_of, constant, holds, implements, inexact
+from wengert.tracing.emit import record
 from wengert.tracing.interception.intercept import intercepts
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 
 @implements(np.polyval)

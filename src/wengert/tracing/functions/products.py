@@ -27,9 +27,10 @@ from wengert.tracing.arguments import (
     strong_arrays,
     trace_near,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.shaping import broadcast_to, ravel, reshaped
 from wengert.tracing.operators import COMPOSED_UFUNCS, DIRECT_STEPS
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------ matrix products
 

@@ -22,10 +22,11 @@ import numpy as np
 from wengert.ops.control import stop_gradient
 from wengert.tracing import hooks
 from wengert.tracing.arguments import Traced, array, holds, unsupported
+from wengert.tracing.emit import record
 from wengert.tracing.functions.python_numbers import python_float
 from wengert.tracing.interception.asking import AT_ARGUMENTS, INTO_ALL, INTO_LISTS
 from wengert.tracing.interception.intercept import intercepts
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # Of numbers that are not traced nothing is asked of NumPy: what it gives would be a constant of an unknown origin.
 # scipy.special is imported by the first call of a function that needs it: it would be most of wengert's own import.

@@ -18,11 +18,12 @@ import numpy as np
 from wengert.ops.elementwise import convert
 from wengert.tracing.arguments import array, unsupported
 from wengert.tracing.callers import is_library
+from wengert.tracing.emit import record
 from wengert.tracing.interception.asking import AT_DEFAULT, INTO_LISTS
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.operators import python_number
 from wengert.tracing.python.bytecode import code_of
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 _FLOAT64 = np.dtype(np.float64)
 

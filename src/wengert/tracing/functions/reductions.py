@@ -28,9 +28,10 @@ from wengert.tracing.arguments import (
     into,
     scalar,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.shaping import ravel
 from wengert.tracing.operators import check_within
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 
 def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -24,9 +24,10 @@ from wengert.tracing.arguments import (
     trace_near,
     unsupported,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.reductions import keep
 from wengert.tracing.interception.intercept import intercepts
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # wengert.ops.special imports scipy.special, which is there already if one of these is called: local imports.
 

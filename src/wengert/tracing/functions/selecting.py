@@ -41,12 +41,13 @@ from wengert.tracing.arguments import (
     scalar,
     trace_near,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.functions.reductions import truth
 from wengert.tracing.functions.shaping import broadcast_to, on_axis, ravel, reshaped
 from wengert.tracing.indexing import fit
 from wengert.tracing.operators import check_within
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # -------------------------------------------------------------------------------------------------- conditions
 

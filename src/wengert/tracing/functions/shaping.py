@@ -29,10 +29,11 @@ from wengert.tracing.arguments import (
     unsupported,
 )
 from wengert.tracing.callers import is_ours
+from wengert.tracing.emit import record
 from wengert.tracing.inplace import op_view, reshape_shares
 from wengert.tracing.interception.asking import is_refused
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # ----------------------------------------------------------------------------------------------------- reshape
 

@@ -41,11 +41,12 @@ from wengert.tracing.arguments import (
     strong_arrays,
 )
 from wengert.tracing.arguments import kind as kind_of  # sorts have a ``kind`` of their own
+from wengert.tracing.emit import record
 from wengert.tracing.functions.reductions import kept_shape
 from wengert.tracing.functions.selecting import nonzero, taken_along
 from wengert.tracing.functions.shaping import on_axis, ravel
 from wengert.tracing.layouts import UNKNOWN_ORDER, laid_out
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------------ sorting
 

@@ -29,8 +29,8 @@ from wengert.tracing.arguments import (
     into,
     scalar,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.reductions import keep
-from wengert.tracing.tracer import record
 
 # ------------------------------------------------------------------------------------------------ mean, variance
 

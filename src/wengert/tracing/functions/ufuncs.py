@@ -49,6 +49,7 @@ from wengert.tracing.arguments import (
     trace_near,
     unsupported,
 )
+from wengert.tracing.emit import new_constant, record, unwrap
 from wengert.tracing.functions import products
 from wengert.tracing.functions.creation import ones_like, plain
 from wengert.tracing.indexing import (
@@ -64,7 +65,7 @@ from wengert.tracing.inplace import write
 from wengert.tracing.layouts import UNKNOWN_ORDER, has_c_order
 from wengert.tracing.operators import PYTHON_NUMBERS, apply_ufunc, as_operand, kind_of
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import Tracer, new_constant, record, unwrap
+from wengert.tracing.tracer import Tracer
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:

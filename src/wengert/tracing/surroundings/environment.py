@@ -37,6 +37,7 @@ from wengert.expect import is_door
 from wengert.source import Source
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.copying import copied
+from wengert.tracing.emit import wrap
 from wengert.tracing.generators import Generators, WalkAgain
 from wengert.tracing.interception import _entered
 from wengert.tracing.interception.intercept import lists
@@ -82,7 +83,6 @@ from wengert.tracing.surroundings.slots import (
 )
 from wengert.tracing.surroundings.watching import Watching
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import wrap
 
 T = TypeVar("T")
 
