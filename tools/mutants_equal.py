@@ -34,7 +34,7 @@ EQUAL: dict[str, Equal] = {
     "8144e6ef31926758": Equal(
         "passes/plan/places.py", "number = -1 -> 1", "of a buffer in the arena nobody reads the number"
     ),
-    "56bb0b321d82b72e": Equal(
+    "3396903b9167d4f2": Equal(
         "passes/reroll/sums.py", "slot >= 0 -> > 0", "what a sum begins with may be of the loop too: it is made before"
     ),
     "9f84ae715d4e0a3e": Equal("passes/any_count.py", "refs[0] -> refs[1]", "it stops at one value in all iterations"),
