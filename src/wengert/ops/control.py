@@ -50,7 +50,7 @@ EACH = "each"
 
 
 def miss_of(x: np.ndarray[Any, Any], expected: Expected, position: int, kind: str) -> GuardMiss:
-    """The exception of a guard that saw ``x`` in the place of ``expected``."""
+    """Return the exception of a guard that saw ``x`` in the place of ``expected``."""
     if kind != EACH:
         return GuardMiss(position, Expected(x))
     seen = np.asarray(x).reshape(-1)
@@ -59,7 +59,7 @@ def miss_of(x: np.ndarray[Any, Any], expected: Expected, position: int, kind: st
 
 
 def values_of(guard: Instr) -> tuple[Expected, ...]:
-    """The value that a guard expects; for a guard of the kind EACH, one value for every element."""
+    """Return the value that a guard expects; for a guard of the kind EACH, one value for every element."""
     expected = guard.params["expected"]
     return (expected,) if guard.params["kind"] != EACH else tuple(map(Expected, expected.value.flat))
 

@@ -234,14 +234,14 @@ class WhileMaker(ScanMaker):
         return self.it.step(self.it.run.period - 1).params["kind"] == "iteration"
 
     def _counter(self) -> StepOutput:
-        """The step that gives the number of the next iteration, which the condition compares."""
+        """Return the step that gives the number of the next iteration, which the condition compares."""
         counter = self.it.hit(self._compared()[0], -1)
         if counter is None or self.it.step(counter[0].step).op is not add:
             raise Irregular
         return counter[0]
 
     def _compared(self) -> list[OperandReads]:
-        """What the condition compares: the counter, and where it stops."""
+        """Return what the condition compares: the counter, and where it stops."""
         condition = self.it.hit(self.it.operands[self.it.run.period - 1][0], 0)
         assert condition is not None
         return self.it.operands[condition[0].step]
@@ -290,8 +290,8 @@ class WhileMaker(ScanMaker):
 
 
 def check_numbers(it: Iteration, counter: StepOutput) -> tuple[int, set[StepOutput]]:
-    """How large the counter may get, and the integers that are computed of it, which then stay in int64, as Python's
-    need not. Raise Irregular where one may leave it, or is carried on."""
+    """Return how large the counter may get, and the integers that are computed of it, which then stay in int64, as
+    Python's need not. Raise Irregular where one may leave it, or is carried on."""
     for bound in BOUNDS[:-1]:
         with suppress(Irregular):
             return bound, _numbers_within(it, counter, bound)
@@ -333,12 +333,12 @@ def are_small(tape: Tape) -> bool:
 
 
 def _size(a: Any) -> int | None:
-    """Of a literal, how large it is."""
+    """Return how large a literal is; None of another atom."""
     return abs(int(a.value)) if type(a) is Lit and a.aval.dtype.kind in "iu" else None
 
 
 def _bound(it: Iteration, operand: OperandReads, bounds: dict[StepOutput, int], counter: StepOutput) -> int | None:
-    """How large it can be, as far as that is known."""
+    """Return how large an operand can be; None where that is not known."""
     hit = it.hit(operand, -1)
     if hit is None:
         return _size(operand.read.refs[-1])

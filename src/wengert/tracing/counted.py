@@ -1,4 +1,4 @@
-"""What is noted while loops are recorded, so that a loop's tape may stand for any number of its iterations.
+"""Notes are taken while loops are recorded, so that a loop's tape may stand for any number of its iterations.
 
 A compiled function is traced with the counts that its loops have in one call. Whether a loop does the same for any
 count is seen in two ways, both kept here; :mod:`wengert.passes.any_count` makes the loop of what is noted.
@@ -120,7 +120,7 @@ class RunCounts:
         self._rolled = set[int]()
         self._refused: WengertError | None = None
         self._notes: dict[int, tuple[Expected, IterationNote]] = {}
-        """By the id of what a guard expects, which each look makes anew and which stays when the guard is moved."""
+        """The notes by the id of what a guard expects: each look makes that anew, and a guard that moves keeps it."""
 
     # The notes:
 
@@ -194,7 +194,7 @@ class IterationNote(NamedTuple):
     loop: int | None
     """The number of a ``for`` with a traced counter; None of a ``while``."""
     beside: Any
-    """What stands beside traced values."""
+    """A value that is equal for two looks if the same stands beside traced values."""
     values: tuple[NotedValue, ...]
     """The traced values that stand there."""
 
@@ -205,9 +205,9 @@ class NotedValue(NamedTuple):
 
     value: Atom | None
     view: str
-    """How it is seen, if it is a view of that."""
+    """The lens through which it is seen, if it is a view of that, as text."""
     made: tuple[int, int, int]
-    """How many looks ago, by which step after that look, and which of its outputs it is."""
+    """The place where it was made: how many looks ago, by which step after that, and which of its outputs it is."""
     memory: int = 0
     """A number for the memory of an array: which others are it, or views of it."""
 
@@ -221,17 +221,17 @@ class Looks:
 
     def __init__(self) -> None:
         self.kept: dict[int, Any] = {}
-        """What has been noted by its id, which no other may get."""
+        """The objects that have been noted by their ids, which no other may get."""
         self.container_comparisons: set[CodePlace] = set()
         """Instructions that have compared what may be containers, item by item."""
         self._counts: list[int] = []
-        """How many steps there were at each look."""
+        """The number of steps that had been recorded at each look."""
         self._made: dict[Any, tuple[int, int]] = {}
-        """The step that made each value, and which of its outputs it is; of so many steps:"""
+        """The step that made each value, and which of its outputs it is, of the first ``_n_seen`` steps."""
         self._n_seen = 0
 
     def add(self, n_steps: int) -> None:
-        """Somebody has looked at a value when there were so many steps."""
+        """Note that somebody has looked at a value when there were so many steps."""
         self._counts.append(n_steps)
 
     def noted(self, x: Tracer, builder: Builder, memory: int) -> NotedValue:
@@ -322,7 +322,7 @@ def _calls(frame: FrameType, inner: FrameType) -> bool:
 
 
 class _Note:
-    """One note in the making. What is met again is noted by its number: whether two names have one object counts."""
+    """A note in the making. What is met again is noted by its number: whether two names have one object counts."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace

@@ -1,4 +1,4 @@
-"""What the body of a loop or a branch decides where it looks at the truth of a value that has none.
+"""The body of a loop or a branch decides where it looks at the truth of a value that has none.
 
 A body is recorded once, for any number of runs, so ``if x > 0`` in it has no outcome. It is run once for each instead:
 in a run the first looks have the outcomes that are given, and those that come are true. Each run is a straight tape, on
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
 
 MOST_PATHS = 32
-"""Runs of one body."""
+"""The most runs of one body."""
 
 
 class Decision(NamedTuple):
@@ -35,7 +35,7 @@ class Decision(NamedTuple):
 
 
 class Decisions:
-    """Those of one run of a body: ``given`` are the outcomes of the first."""
+    """The decisions of one run of a body: ``given`` are the outcomes of the first."""
 
     def __init__(self, given: tuple[bool, ...] = ()) -> None:
         self.given = given
@@ -70,7 +70,7 @@ def too_many_paths(source: Source | None) -> ConcretizationError:
 
 
 class ValueNumbers:
-    """Numbers of the values of a trace, equal for equal values: of one step, of operands with equal numbers."""
+    """The numbers of the values of a trace, equal for equal values: of one step, of operands with equal numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[Var, Hashable] = {}

@@ -1,4 +1,4 @@
-"""How a step is recorded: from the user's arrays to the ops on the tape, and back to traced arrays.
+"""A step is recorded: arrays of the user's become atoms, the op is put on the tape, and its results are traced arrays.
 
 Whoever traces something calls :func:`record`. Steps of which every operand is constant are computed with NumPy at once.
 """

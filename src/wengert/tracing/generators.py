@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 ASK_FOR_STATE = frozenset({"bit_generator", "_bit_generator", "getmembers", "getmembers_static"})
-"""Names by which code gets at a generator's state, beside those by which it gets attributes of any name."""
+"""The names by which code gets at a generator's state, beside those by which it gets attributes of any name."""
 
 
 class WalkAgain(Exception):
@@ -34,12 +34,12 @@ class Found(NamedTuple):
     generator: Any
     name: str
     read: Any
-    """Reads its state, or puts it back: a StateRead."""
+    """A StateRead, which reads the generator's state, or puts it back."""
     state: Any
 
 
 class Generators:
-    """Those that one run may draw from at every call of its program, by their ids."""
+    """The generators that one run may draw from at every call of its program, by their ids."""
 
     def __init__(self) -> None:
         self.found: dict[int, Found] = {}
@@ -56,7 +56,7 @@ class Generators:
         return id(generator) in self.found
 
     def need(self) -> DrawnAtOnce:
-        """The error that begins the run again."""
+        """Return the error that begins the run again."""
         self.needed = True
         return DrawnAtOnce([found.generator for found in self.found.values()])
 

@@ -46,7 +46,7 @@ class Lent:
         return self.array is not None and _opened.digest(self.array) != self.before
 
     def note_read(self) -> None:
-        """The array is read now. Raise if its copy has been written, and nobody is to write it any more."""
+        """Note that the array is read now. Raise if its copy has been written, and nobody is to write it any more."""
         self.is_read = True
         self.let_go()
 

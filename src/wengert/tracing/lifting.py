@@ -1,4 +1,4 @@
-"""How a trace takes in what does not belong to it.
+"""A trace takes in what does not belong to it.
 
 *Lifting* makes an atom of a trace of what a step reads: numbers become literals, arrays are captured, and values of an
 enclosing trace become implicit inputs, so nested derivatives cannot confuse their perturbations.
@@ -30,7 +30,8 @@ class Implicit(NamedTuple):
 
 
 class Lifted:
-    """What has come into one trace from outside. ``follow`` is a tape whose variables it takes as long as it can."""
+    """All that has come into one trace from outside: inputs and captures. ``follow`` is a tape whose variables it takes
+    as long as it can."""
 
     __slots__ = ("captures", "follow", "given", "implicit", "inputs", "snapshots")
 

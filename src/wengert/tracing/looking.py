@@ -1,4 +1,4 @@
-"""What happens when the function that is traced looks at a value.
+"""The function that is traced may look at a value: in a condition, as an index, by ``int(n)``.
 
 Values are evaluated on demand, and a *guard* records what was seen: the tape is valid for inputs that look the same.
 Nothing is evaluated unless a guard needs it.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SAME_MEMORY = "the same memory is passed twice, so a write through one argument would have to be seen through the other"
 READ_ALREADY = "the array is an argument of a function that is being traced, which may have read it already"
 SHARED = (SAME_MEMORY, READ_ALREADY)
-"""Why an array is read-only while somebody else holds its memory too."""
+"""The reasons why an array is read-only while somebody else holds its memory too."""
 
 
 class ReadOnly:

@@ -1,4 +1,4 @@
-"""From a call to a tape: open a trace, run the user's function on traced arrays, take down what it returned."""
+"""A call becomes a tape: a trace is opened, the user's function runs on traced arrays, and its result is taken down."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
 
 
 class Input(NamedTuple):
-    """What is known of an argument: its type, a value to look at, and how Python sees it."""
+    """An argument as the function gets it: its type, a value to look at, and how Python sees it."""
 
     aval: Aval
     value: Any = None
     weak: type | None = None
     is_scalar: bool = False
     layout: Any = None
-    """Of an array that is not in C order: one without memory that has its strides."""
+    """An array without memory that has the strides of one that is not in C order."""
     lent: Tracer | None = None
     """The array of an enclosing trace that is passed, which nobody may write until the function has returned."""
 
@@ -73,7 +73,7 @@ def has_own_strides(x: np.ndarray[Any, Any]) -> bool:
 
 
 def input_of(leaf: Any) -> Input:
-    """How ``leaf``, an array, a number or a tracer, is presented to the function.
+    """Return how ``leaf``, an array, a number or a tracer, is presented to the function.
 
     That is all that is decided here. Whether it has a derivative is asked before (api/chosen.py). What its program is
     given is decided after (runtime/execute.py), from the leaf and not from the value here: of a number of Python's that
@@ -95,7 +95,7 @@ def input_of(leaf: Any) -> Input:
 
 
 def check_integer(x: Any) -> None:
-    """Python's integers are traced as NumPy's int64."""
+    """Raise DTypeError if ``x`` is an integer of Python's that does not fit into int64, as which it is traced."""
     if type(x) is int and not -(2**63) <= x < 2**63:
         raise DTypeError(
             message(f"the integer {x} has more than 63 bits", tries=["np.uint64(n), up to 64 bits", "float(n)"])
@@ -186,13 +186,13 @@ _REFUSALS = (UnsupportedFunctionError, ConcretizationError, MutationError)
 
 
 _OF_OTHERS = (TypeError, AttributeError, BufferError, RecursionError, AssertionError, struct.error)
-"""What a library raises that knows no traced values."""
+"""The errors that a library raises which knows no traced values."""
 
 _LEAF = tree.flatten(0.0)[1]
 
 
 def _source_of(error: Exception) -> Source | None:
-    """The user's line from which an exception came."""
+    """Return the user's line from which an exception came."""
     at = error.__traceback__
     source = None
     while at is not None:
@@ -203,8 +203,8 @@ def _source_of(error: Exception) -> Source | None:
 
 
 def _interrupt_behind(error: Exception) -> BaseException | None:
-    """Ctrl-C, or another end of the program, that came while C code asked a traced value for a number, and of which
-    that code made an error of its own. What Python code made of an interrupt is left alone."""
+    """Return Ctrl-C, or another end of the program, that came while C code asked a traced value for a number, and of
+    which that code made an error of its own. What Python code made of an interrupt is left alone."""
     behind: BaseException | None = error
     while isinstance(behind, Exception):
         behind = behind.__cause__ or behind.__context__
@@ -213,7 +213,7 @@ def _interrupt_behind(error: Exception) -> BaseException | None:
 
 
 def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
-    """What a library's error says of traced values, if that is what it is about."""
+    """Return a library's error in our words, if it is about traced values."""
     if isinstance(error, ValueError):
         if isinstance(error.__cause__, ConcretizationError):  # we raised it while NumPy asked for a number
             return _named(_written_outside(error.__cause__), error)
@@ -263,7 +263,7 @@ def _locate(error: WengertError) -> None:
 
 
 def _named(error: WengertError, raised: Exception) -> WengertError:
-    """``error``, which says what was refused in ``raised``, beginning with the function of a library, if that was
+    """Let ``error``, which says what was refused in ``raised``, begin with the function of a library, if that was
     something that a library called."""
     text = str(error)
     refused = refused_function(raised)
@@ -276,7 +276,7 @@ def _named(error: WengertError, raised: Exception) -> WengertError:
 
 
 def _not_traced(refused: str, error: Exception) -> UnsupportedFunctionError:
-    """A library's own error, about a traced value."""
+    """Return the error for a library's own, about a traced value."""
     said = str(error).partition("\n")[0]
     if refused == UNNAMED and ("unsupported operand type" in said or "not supported between" in said):
         what = said.replace("'Tracer'", "a traced value")  # an operator of the user's own line
@@ -286,7 +286,7 @@ def _not_traced(refused: str, error: Exception) -> UnsupportedFunctionError:
 
 
 def _not_memory(error: ValueError) -> UnsupportedFunctionError:
-    """NumPy asked an object for an array, and what the object holds is traced."""
+    """Return the error for an object that was asked for an array by NumPy, and holds a traced one."""
     what = "an object's __array__ returned a traced array, and NumPy takes only memory from there"
     tries = ["np.asarray(x) of the object x first", "the arrays that it holds, by their names: np.sin(x.values)"]
     return UnsupportedFunctionError(message(what, _source_of(error), tries=tries))
@@ -297,7 +297,7 @@ def _tries(refused: str) -> list[str]:
 
 
 def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
-    """NumPy refused a write into an array that is locked while the function is traced."""
+    """Return the error for a write that NumPy refused, since the array is locked while the function is traced."""
     return MutationError(
         message(
             f"{trace.name} writes into an array that was made outside of it: {error}",
@@ -325,7 +325,7 @@ def same_memory(name: str) -> SharedMemoryError:
 
 
 def sharing(values: Sequence[Any]) -> set[int]:
-    """The arrays that share memory with another: n log n in those that lie apart, or are one object."""
+    """Return the numbers of the arrays that share memory with another. It takes n log n for those that lie apart."""
     arrays = [(k, x) for k, x in enumerate(values) if type(x) is np.ndarray and x.size]
     if len(arrays) < 2:
         return set()
@@ -348,7 +348,7 @@ def sharing(values: Sequence[Any]) -> set[int]:
 
 
 def _written_inputs(inputs: Sequence[Input], tracers: Sequence[Tracer], trace: Trace) -> tuple[int, ...]:
-    """The inputs that the function wrote; raises if it captured an array that shares the memory of one."""
+    """Return the inputs that the function wrote; raise if it captured an array that shares the memory of one."""
     written = tuple([k for k, t in enumerate(tracers) if t._version])
     for k in written:
         lifted = trace.lifted

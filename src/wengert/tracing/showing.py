@@ -1,4 +1,4 @@
-"""The text of a traced value: ``print(x)``, ``f"{x:.3f}"``, ``str(x)``.
+"""A traced value has the text of its value: ``print(x)``, ``f"{x:.3f}"``, ``str(x)``.
 
 The value is looked at. If the run will be repeated and the text may decide something (:mod:`wengert.tracing.text`), the
 look is guarded.
@@ -69,7 +69,7 @@ def shown(x: Tracer, frame: FrameType) -> Any:
 
 
 def _depend_on_options(x: Tracer, frame: FrameType) -> None:
-    """NumPy shows its numbers as its options say, which anybody may set."""
+    """Note that the text depends on NumPy's options, which anybody may set."""
     trace = current_trace()
     if trace is not None and x.weak is None and not is_ours(frame):
         trace.run.depends("np.get_printoptions()", np.get_printoptions)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class WholeRun(NamedTuple):
-    """What is known of the run of a whole function (whole.py), and holds for the traces within it too."""
+    """Facts about the run of a whole function (whole.py), which hold for the traces within it too."""
 
     known: dict[int, tuple[Any, str, bool]] | None = None
     """The captured arrays whose origin is known, which a compiled program may read again at every call: ``id(array)``
@@ -61,7 +61,7 @@ class WholeRun(NamedTuple):
     is_closed: bool = False
     """Whether an array of unknown origin must be what it would be in any other run: see purity.py."""
     doubt: str = ""
-    """Why it need not be, in words."""
+    """The reason why it need not be, in words."""
 
 
 NOT_WHOLE = WholeRun()
@@ -90,7 +90,7 @@ class Trace:
         self.looks = Looks()
         self.read_only = ReadOnly()
         self.decisions: Decisions | None = None
-        """What the body of a loop or a branch, which runs as often as nobody knows, decides in this run."""
+        """The decisions of this run, if it is that of the body of a loop or a branch: see decisions.py."""
         self.owns = False
         """Whether a body without values records all that is done in it, be it on values of enclosing traces alone: what
         may not be reached is not done before."""
@@ -100,7 +100,7 @@ class Trace:
         """Whether steps on this trace's values alone are recorded here, rather than by an inner trace."""
         self.any_length = False  # see Tape
         self.unrepeatable: str = ""
-        """Why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
+        """The reason why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
         self._overtaken: list[Trace] = []
         self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
         self._lines = Lines(is_internal)
@@ -122,7 +122,7 @@ class Trace:
         return _opened.opened(self, traces)
 
     def own_all(self) -> None:
-        """From now on record what does not depend on this trace's values, too."""
+        """Record from now on what does not depend on this trace's values, too."""
         if self.owns:
             return
         self.owns = True

@@ -1,4 +1,4 @@
-"""The traced array: it looks like an ndarray to the user's code, and every step on it is written on the tape.
+"""A traced array looks like an ndarray to the user's code, and every step on it is written on the tape.
 
 A :class:`Tracer` is in one of two states. It *holds an atom* of its trace; or it is *constant*: made while tracing
 (``np.zeros(3)``), from nothing that the trace knows, and kept as a private ndarray until a traced value is written
@@ -36,26 +36,26 @@ from wengert.tracing.trace import Trace
 from wengert.tracing.tracer_type import TracerType
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""NumPy's array functions that wengert traces, each by the function itself: see :mod:`wengert.tracing.functions`."""
+"""The functions of NumPy's that wengert traces, each by the function itself: see :mod:`wengert.tracing.functions`."""
 
 METHODS: dict[str, Callable[..., Any]] = {}
-"""ndarray's methods that are functions of the same name: see methods.py there."""
+"""The methods of ndarray that are functions of the same name: see methods.py there."""
 
 SCALAR_METHODS: dict[str, Callable[..., Any]] = {}
 """The methods that Python's numbers and NumPy's scalars alone have, where their class has them."""
 
 
 class Lens(NamedTuple):
-    """How a view is read from its base, and written back into it, on atoms and on constants."""
+    """A lens says how a view is read from its base, and written back into it, on atoms and on constants."""
 
     read: Callable[[Atom], Atom]
     write: Callable[[Atom, Atom], Atom]
     read_constant: Callable[[Any], Any]
     is_readonly: bool = False
     is_ambiguous: bool = False
-    """NumPy may share memory here or copy, as the order of the base in memory has it, which is not traced."""
+    """Whether NumPy may share memory here or copy, as the order of the base in memory has it, which is not traced."""
     is_traced: bool = False
-    """Where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
+    """Whether the place where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
 
 SQUARES_BOOLEANS = (np.ones(1, bool) ** 2).dtype == np.int8
@@ -92,11 +92,11 @@ class Tracer(metaclass=TracerType):
 
     @property
     def __class__(self) -> Any:
-        """What ``isinstance`` goes by: for the user's code the class that NumPy's value, or Python's number, has."""
+        """Return the class for ``isinstance``: for the user's code that of NumPy's value, or of Python's number."""
         return Tracer if callers.is_library(sys._getframe(1)) else self.seen_class()
 
     def seen_class(self) -> Any:
-        """The same, whoever asks."""
+        """Return the class that NumPy's value, or Python's number, has."""
         return self.weak or (self.aval.dtype.type if self.is_scalar else np.ndarray)
 
     # ------------------------------------------------------------------------------------------------- state
@@ -108,7 +108,7 @@ class Tracer(metaclass=TracerType):
         return at
 
     def atom(self) -> Atom:
-        """The present value, as an atom of ``self._trace``."""
+        """Return the present value, as an atom of ``self._trace``."""
         constant = self.lent_constant()
         if constant is not None:
             return capture_constant(self._trace, constant)
@@ -126,7 +126,7 @@ class Tracer(metaclass=TracerType):
         return self._atom
 
     def constant(self) -> np.ndarray[Any, Any] | None:
-        """The array, if nothing traced has gone into it."""
+        """Return the array, if nothing traced has gone into it."""
         if self._base is None:
             for lent in self._lent:
                 lent.note_read()
@@ -153,7 +153,7 @@ class Tracer(metaclass=TracerType):
             )
 
     def lent_constant(self) -> np.ndarray[Any, Any] | None:
-        """The same array for a tape to keep, whichever trace's: no write that comes later reaches it.
+        """Return the array for a tape to keep, if it is constant: no write that comes later reaches it.
 
         Whoever writes copies what is lent (:meth:`writable_constant`). Of a view the part is copied now, so that a loop
         that reads parts and writes others does not copy the whole at every iteration.
@@ -186,7 +186,7 @@ class Tracer(metaclass=TracerType):
                 self._constant = moved
 
     def reorder_like(self, other: Any, order: Any) -> Any:
-        """The same for an array that NumPy makes like ``other``, traced or not, with ``order=``."""
+        """Note how an array lies in memory that NumPy makes like ``other``, traced or not, with ``order=``."""
         known = layouts.layout(other) if type(other) is Tracer else other
         if order == "C" or self.aval.ndim < 2:
             self.reorder(None)
@@ -199,7 +199,7 @@ class Tracer(metaclass=TracerType):
         return self
 
     def frozen(self) -> Tracer:
-        """This value as it is now, out of reach of later writes."""
+        """Return the value as it is now, out of reach of later writes."""
         return Tracer(self._trace, self.atom(), self.aval)
 
     def look(self, kind: str, loop: int | None = None) -> Any:
@@ -264,7 +264,7 @@ class Tracer(metaclass=TracerType):
         )
 
     def memory(self) -> Any:
-        """The array that code of C gets which asks for a buffer: see functions/buffers.py."""
+        """Return the array for code of C that asks for a buffer: see functions/buffers.py."""
         if self.weak is not None:
             raise TypeError(f"a bytes-like object is required, not {self.weak.__name__!r}")
         if self._trace.is_open and not self.is_settled():
@@ -304,7 +304,7 @@ class Tracer(metaclass=TracerType):
         self._lent = ()
 
     def _refused_by(self, library: str) -> ConcretizationError:
-        """The error for a function of a library that wanted a concrete array."""
+        """Return the error for a function of a library that wanted a concrete array."""
         if getattr(np, library.removeprefix("np."), None) in HANDLED_FUNCTIONS:
             what = f"{library} takes traced arrays and lists of traced values, but no other sequence of them"
             tries = [f"{library}(list(...))"]
@@ -351,7 +351,7 @@ class Tracer(metaclass=TracerType):
         return int(whole.astype(np.int64))  # only the integer part is looked at, and guarded
 
     def __float__(self) -> float:
-        """What C code takes a number out of a traced value by; ``float(x)`` itself is a step (python_numbers.py)."""
+        """Return the number for C code that asks for it; ``float(x)`` itself is a step (python_numbers.py)."""
         self._only_one("float")
         constant = self.constant()
         if constant is not None:
@@ -373,7 +373,7 @@ class Tracer(metaclass=TracerType):
         raise self._cut("complex() of")
 
     def _cut(self, what: str) -> Exception:
-        """The error for what takes a number out of a traced value, and hides what becomes of it."""
+        """Return the error for what takes a number out of a traced value, and hides what becomes of it."""
         if not self._trace.is_open:
             return escaped(self)
         library = libraries.library_function(sys._getframe(2))
@@ -424,7 +424,7 @@ class Tracer(metaclass=TracerType):
         return bool(np.any(self == value))
 
     def __hash__(self) -> int:
-        """That of the value, looked at as ``int(k)`` looks; a float as a key would lose its derivative."""
+        """Return the hash of the value, looked at as ``int(k)`` looks; a float as a key would lose its derivative."""
         if not self.is_scalar:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         if self._hashed is None:
@@ -450,7 +450,7 @@ class Tracer(metaclass=TracerType):
         return text_of(self, lambda value: format(value, spec), sys._getframe(1))
 
     def as_python(self, value: Any) -> Any:
-        """A concrete value as the user's code would have it: a number of Python's, a scalar of NumPy's or an array."""
+        """Return a concrete value as the user's code would have it: a number of Python's, a scalar or an array."""
         array = np.asarray(value)
         if self.weak is not None:
             return array.item()
@@ -458,7 +458,7 @@ class Tracer(metaclass=TracerType):
 
     @property
     def __dict__(self) -> Any:
-        """None, as of NumPy's arrays and of numbers: what a tracer is made of is nothing for ``vars(x)`` to show."""
+        """Raise AttributeError, as NumPy's arrays do: ``vars(x)`` must not show what a tracer is made of."""
         raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute '__dict__'")
 
     def __dir__(self) -> list[str]:
@@ -532,7 +532,7 @@ class Tracer(metaclass=TracerType):
     # fmt: on
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
-        """NumPy's operator takes the short way for these exponents, and so does the tape."""
+        """Record a power: for some exponents NumPy's operator takes a short way, and so does the tape."""
         if modulus is not None:  # of Python's integers alone, by their values
             return pow(int(self), other, modulus) if self.weak is int else NotImplemented
         if (
@@ -568,7 +568,7 @@ class Tracer(metaclass=TracerType):
         hooks.setitem(self, key, value)
 
     def assign(self, value: Any) -> None:
-        """``self[...] = value``, the value broadcast and cast to this array's dtype."""
+        """Write ``value`` into the whole array, broadcast and cast to its dtype: ``self[...] = value``."""
         hooks.setitem(self, ..., value)
 
     def rebind(self, atom: Atom) -> None:
@@ -582,7 +582,7 @@ class Tracer(metaclass=TracerType):
         self._atom, self._seen = atom, self.root()._version
 
     def writable_constant(self) -> np.ndarray[Any, Any] | None:
-        """The private array behind a constant, ready to be written; copied if a tape already refers to it."""
+        """Return the private array behind a constant, ready to be written; copied if a tape already refers to it."""
         root = self.root()
         if root._constant is None:
             return None
@@ -667,7 +667,7 @@ class Tracer(metaclass=TracerType):
         return self.laid_out("strides").strides
 
     def laid_out(self, attribute: str) -> np.ndarray[Any, Any]:
-        """An array without memory that lies as this one does in NumPy, for an ``attribute`` that tells it."""
+        """Return an array without memory that lies as this one does in NumPy, for an ``attribute`` that tells it."""
         at = layouts.layout(self)
         if at is layouts.UNKNOWN_ORDER:
             raise UnsupportedFunctionError(
@@ -723,7 +723,7 @@ class Tracer(metaclass=TracerType):
         self.flat[:] = values
 
     def __getattr__(self, name: str) -> Any:
-        """ndarray's methods, found by name in one table."""
+        """Find a method of ndarray's by its name in one table."""
         method = METHODS.get(name)
         if method is None and self.is_scalar and not name.startswith("__") and hasattr(self.seen_class(), name):
             if self.aval.dtype.kind in "iub":
@@ -742,7 +742,7 @@ class Tracer(metaclass=TracerType):
         return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
 
     def copy(self, order: str = "C") -> Tracer:
-        """The same value under a name of its own, of a scalar a scalar. Nothing is recorded: values are immutable."""
+        """Return the same value under a name of its own. Nothing is recorded: values are immutable."""
         trace = current_trace() or self._trace  # the function that copies it may write what it knows into the copy
         constant = self.constant()
         if constant is not None:
@@ -784,7 +784,7 @@ hooks.Tracer = Tracer
 
 
 def answer_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What one of NumPy's array functions does to traced arrays, and to lists that hold traced values."""
+    """Answer a call of one of NumPy's array functions with traced arrays, or with lists that hold traced values."""
     handler = HANDLED_FUNCTIONS.get(func)
     if handler is not None:
         return layouts.in_doubt(handler, args, kwargs)

@@ -1,4 +1,4 @@
-"""The tape of a whole function of the user's, with its surroundings: what ``trace`` and ``jit`` both begin with."""
+"""A whole function of the user's is recorded with its surroundings: ``trace`` and ``jit`` both begin with that."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class ReadsEnclosingTrace(StructureError):
 
 
 class Whole(NamedTuple):
-    """What is known of a function once it has run on traced values."""
+    """The record of a function that has run on traced values."""
 
     tape: Tape
     environment: Environment
-    """What it read beside its arguments."""
+    """The surroundings: all that the function read beside its arguments."""
     unrepeatable: str
-    """Why the tape does not stand for another call; empty if it does."""
+    """The reason why the tape does not stand for another call; empty if it does."""
     written: tuple[int, ...]
-    """The inputs that it writes."""
+    """The numbers of the inputs that the function writes."""
 
 
 def trace_whole(

@@ -1,4 +1,4 @@
-"""``for i in range(n)``, where ``n`` is a traced integer: by its value, or as a ``while`` on a traced counter.
+"""A ``for i in range(n)``, where ``n`` is a traced integer, is recorded by its value, or as a ``while`` on a counter.
 
 The value of ``n`` is looked at, so each count is a path of its own. Where a compiled function has met several counts in
 one place (:mod:`wengert.tracing.counted`), the loop is recorded there as the ``while`` that it is, ``i`` being traced
@@ -67,12 +67,12 @@ def traced_range(*args: Any) -> Any:
 
 
 def _value(x: Any) -> int:
-    """The value of a bound, which no guard notes."""
+    """Return the value of a bound, which no guard notes."""
     return x if type(x) is int else int(evaluate(x._trace, x.atom()))
 
 
 def _first_of_many(numbers: range, count: int, counts: RunCounts) -> Iterator[int]:
-    """The numbers, so many that they are not worth recording, unless the loop is left early."""
+    """Yield the numbers, so many that they are not worth recording, unless the loop is left early."""
     yield from numbers[:MOST_RECORDED]
     trace = current_trace()
     where = None if trace is None else trace.locate()
@@ -117,7 +117,7 @@ def _is_count(x: Any) -> bool:
 
 
 def _counted(number: int, start: Any, stop: Any) -> Iterator[Any]:
-    """The numbers of ``range(start, stop)``, traced, each when it has been looked at whether it is one."""
+    """Yield the numbers of ``range(start, stop)``, traced, each when it has been looked at whether it is one."""
     start, stop = (python_number(x.astype(INT64)) if type(x) is Tracer else x for x in (start, stop))
     i = start if type(start) is Tracer else python_number(record(subtract, (stop, stop), {})) + start
     while bool((i < stop).look("iteration", number)):
