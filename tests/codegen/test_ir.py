@@ -232,7 +232,7 @@ def test_any_lane_of_a_scalar_is_itself() -> None:
 
 
 def test_memory_on_the_stack_is_taken_at_the_entry() -> None:
-    """Within a loop it would be taken again at every turn."""
+    """Within a loop it would be taken again in every iteration."""
     f, _ = values()
 
     def body(i: Any) -> None:

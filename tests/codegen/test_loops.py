@@ -69,7 +69,7 @@ def newton(a: Any) -> Any:
     return wg.while_loop(lambda x: np.abs(x * x - a) > 1e-12 * a, lambda x: (x + a / x) / 2, a)
 
 
-def many_turns(x: Any) -> Any:
+def many_iterations(x: Any) -> Any:
     """More than are kept on the stack."""
     start = (0, x, np.float64(0.0))
     return wg.while_loop(lambda c: c[0] < 300, lambda c: (c[0] + 1, c[1] * 0.99, c[2] + c[1][0]), start)[1:]
@@ -92,19 +92,19 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "recurrence": (recurrence, (X,)),
     "with a constant": (recurrence, (X, 0.3)),
     "float32": (recurrence, (X.astype("f4"), np.float32(0.3))),
-    "no turn": (recurrence, (X[:0],)),
-    "one turn": (recurrence, (X[:1],)),
+    "no iteration": (recurrence, (X[:0],)),
+    "one iteration": (recurrence, (X[:1],)),
     "carries that change places": (swapped, (X,)),
     "backwards": (backwards, (MATRIX,)),
     "written in place": (written, (X,)),
     "wide": (wide, (X,)),
     "newton": (newton, (3.0,)),
-    "many turns": (many_turns, (X,)),
-    "no turn of a while loop": (lambda x: wg.while_loop(lambda x: x < 0, np.sin, x), (0.5,)),
+    "many iterations": (many_iterations, (X,)),
+    "no iteration of a while loop": (lambda x: wg.while_loop(lambda x: x < 0, np.sin, x), (0.5,)),
     "nested": (nested, (X,)),
     **{f"branch {k}": (chosen, (k, X)) for k in (-5, 0, 1, 2, 9)},
 }
-GRADIENTS = [name for name in CASES if "branch" not in name and not name.startswith(("no turn", "carries"))]
+GRADIENTS = [name for name in CASES if "branch" not in name and not name.startswith(("no iteration", "carries"))]
 
 
 def summed(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,7 +132,7 @@ def test_gradients_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_stack_of_a_while_loops_pullback_grows() -> None:
     """Against the derivative on paper: x times 0.99 three hundred times, and the sum of what it was before each."""
-    got = wg.jit(wg.grad(lambda x: many_turns(x)[0].sum() + many_turns(x)[1]))(X)
+    got = wg.jit(wg.grad(lambda x: many_iterations(x)[0].sum() + many_iterations(x)[1]))(X)
     powers = 0.99 ** np.arange(300)
     np.testing.assert_allclose(got, np.full(7, 0.99**300) + np.eye(7)[0] * powers.sum(), rtol=1e-12)
 

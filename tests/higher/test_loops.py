@@ -322,7 +322,7 @@ def test_a_run_allocates_nothing() -> None:
 
 
 def test_a_batch_of_loops_that_carry_much_is_one_after_the_other() -> None:
-    """So that a turn that writes one element does not select among all."""
+    """So that an iteration that writes one element does not select among all."""
 
     def counted(n: Any, x: Any) -> Any:
         def go(state: Any) -> Any:
@@ -367,7 +367,7 @@ HEAVY = np.linspace(0.1, 1.0, 400).reshape(20, 20)
 
 
 @pytest.mark.parametrize("n", [0, 1, 4])
-def test_what_is_the_same_in_each_turn_is_computed_before_the_loop_that_begins(n: int) -> None:
+def test_what_is_the_same_in_each_iteration_is_computed_before_the_loop_that_begins(n: int) -> None:
     def f(x: Any, a: Any) -> Any:
         go = lambda s: (s[0] + 1, np.tanh(np.sum(np.exp(a * HEAVY) @ HEAVY) * 1e-3 + s[1]))
         return wg.while_loop(lambda s: s[0] < n, go, (0, x))[1]

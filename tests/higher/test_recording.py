@@ -87,7 +87,7 @@ def derivative(x: Any, a: Any) -> Any:
 
 
 def whiles(x: Any, a: Any) -> Any:
-    """A condition with branches, of a loop whose number of turns depends on them."""
+    """A condition with branches, of a loop whose number of iterations depends on them."""
 
     def goes_on(state: Any) -> Any:
         y, k = state

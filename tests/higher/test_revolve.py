@@ -32,10 +32,10 @@ def test_a_schedule_goes_back_over_all_with_the_fewest_advances(length: int, slo
     number = (lambda k: length - 1 - k) if is_reversed else (lambda k: k)
     known: dict[int, int] = {0: 0}
     done = 0
-    for turn in range(length):
-        row, at = number(int(table.rows[turn])), known[int(table.places[turn])]
-        assert row == length - 1 - turn
-        while done < table.ends[turn]:
+    for iteration in range(length):
+        row, at = number(int(table.rows[iteration])), known[int(table.places[iteration])]
+        assert row == length - 1 - iteration
+        while done < table.ends[iteration]:
             assert number(int(table.over[done])) == at
             if table.kept[done] < slots:
                 known[int(table.kept[done])] = at

@@ -197,25 +197,25 @@ def test_many_scalars_fuse_where_that_takes_no_longer_to_compile() -> None:
 def test_small_arrays_of_a_long_tape_fuse_where_their_clusters_are_of_few_kinds() -> None:
     """Those of a loop are; those of a graph of which each vertex sums others read few arrays each."""
     arrays = [Aval((8,), F64)] * 6
-    turns = LONG // 4
+    iterations = LONG // 4
     random = np.random.default_rng(0)
 
     def loop(*xs: Any) -> Any:
         c = xs[0]
-        for _ in range(turns):
+        for _ in range(iterations):
             c = reverse(sin(c) * xs[1] + cos(c) * xs[2] + exp(c) * xs[3] + xs[4] * xs[5], 0)
         return c
 
     def graph(*xs: Any) -> Any:
         values = list(xs)
-        for _ in range(turns):
+        for _ in range(iterations):
             chosen = random.choice(len(values[-30:]), random.integers(3, 7), replace=False)
             terms = [[sin, cos, exp, tanh][random.integers(4)](values[-1 - k]) for k in chosen]
             values.append(reverse(sum(terms[1:], terms[0]), 0))
         return values[-1]
 
-    turn = "sin+multiply+cos+multiply+add+exp+multiply+add+multiply+add"
-    assert steps_of(loop, *arrays)[:4] == [turn, "slice"] * 2
+    iteration = "sin+multiply+cos+multiply+add+exp+multiply+add+multiply+add"
+    assert steps_of(loop, *arrays)[:4] == [iteration, "slice"] * 2
     whole = tape(graph, *arrays)
     assert len(whole.instrs) > LONG
     read = [len(i.ins) for i in fuse(whole, supports).instrs if i.op.name == "fused"]

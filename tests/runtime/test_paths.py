@@ -79,7 +79,7 @@ def test_paths_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paths.count == 2 and paths.recent == (path(1), "1")
 
 
-def test_paths_that_the_turns_of_a_loop_tell_apart_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_the_iterations_of_a_loop_tell_apart_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "max_paths", 40)
     loop, branch = Source("f.py", 2, "f"), Source("f.py", 5, "f")
     paths: Paths[int] = Paths("f")

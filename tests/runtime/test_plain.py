@@ -27,12 +27,12 @@ HERE = r"test_plain\.py"
 
 
 def test_a_loop_to_convergence_with_too_many_paths_is_answered() -> None:
-    """Each count of turns is a path of a loop that counts them; after the last that is kept, the call raised."""
+    """Each count of iterations is a path of a loop that counts them; after the last that is kept, the call raised."""
 
     def root(a: Any) -> Any:
-        x, turns = a, 0
+        x, iterations = a, 0
         while abs(x * x - a) > 1e-12 * a:
-            x, turns = 0.5 * (x + a / x), turns + 1
+            x, iterations = 0.5 * (x + a / x), iterations + 1
         return x
 
     f = wg.jit(wg.grad(root))

@@ -24,7 +24,7 @@ def partition(tape: Tape, n_inputs: int, n_outputs: int) -> tuple[Tape, Tape]:
         else:
             late.update(instr.outs)
             second.append(instr)
-    residuals: dict[Var, None] = {}  # in the order of first use
+    residuals: dict[Var, None] = {}  # ordered by first use
     for atoms in (*[i.ins for i in second], tape.outputs[n_outputs:]):
         for a in atoms:
             if type(a) is Var and a not in late:

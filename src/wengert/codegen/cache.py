@@ -39,7 +39,7 @@ from wengert.errors import CacheWarning, message
 
 OTHERS_WRITE = S_IWGRP | S_IWOTH
 PATIENCE = 10.0  # seconds that a process waits for another, which may have been stopped
-MAX_BYTES = 64 * 1024 * 1024  # of a file: the longest kernels take a few of them
+MAX_BYTES = 64 * 1024 * 1024  # a longer file is not kept: the longest kernels take a few MB
 
 
 @cache

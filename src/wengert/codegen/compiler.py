@@ -92,7 +92,7 @@ class Counters:
 
 @once
 def _machine(t: Target) -> Any:
-    if t.triple != host().triple:  # of which LLVM knows no more than that there is one
+    if t.triple != host().triple:  # LLVM knows the other processor by its triple alone
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
     # Level 2: at level 0 LLVM 22 aborts the process on masks of AVX-512.

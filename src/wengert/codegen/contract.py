@@ -20,7 +20,9 @@ MAX_EMITTED = 2e6  # flops: a larger contraction that BLAS cannot take is left t
 MAX_TILED = 128 * 128 * 128  # multiply-adds of the largest product emitted as tiles (benchmarks/bench_contract.py) ...
 MAX_STREAMED = 1 << 21  # ... or, with AVX-512, any product whose operand read by all columns of tiles has fewer bytes
 FEWEST_BYTES = {32: 16, 64: 40}  # the shortest rows of a result for tiles, by the bytes of a vector; no tiles with SSE
-MAX_NARROW = 16 * 16 * 16  # as MAX_TILED, if rows only fill half a vector: BLAS for AVX-512 is fast at such products
+MAX_NARROW = (
+    16 * 16 * 16
+)  # for rows that only fill half a vector, in place of MAX_TILED: there BLAS for AVX-512 is fast
 GRAIN_FLOPS = 2_000_000  # flops that are worth handing to a thread
 LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
 LONG = 2_000_000_000  # multiply-adds of a block, after which Ctrl-C is looked for: 50 to 100 ms
@@ -92,7 +94,7 @@ def is_tiled(product: Product, step: PlanStep, target: Target) -> bool:
     for labels, place in zip((a, b), step.ins, strict=True):
         axes = zip(labels, place.strides, place.aval.shape, strict=True)
         beside = [label for label, stride, extent in axes if stride == itemsize and extent > 1]
-        is_shared = out[-1] in labels and out[-2] not in labels  # by the rows
+        is_shared = out[-1] in labels and out[-2] not in labels  # all rows of the result read this operand
         if out[-1] in beside or (beside == inner and is_shared and k <= MAX_TURNED):
             return True
     return False

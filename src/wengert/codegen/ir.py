@@ -66,7 +66,7 @@ class Value:
         return self.typed
 
     def like(self, number: Operand) -> Value:
-        """``number`` as a constant of this value's dtype and lanes; a value passes as it is."""
+        """Return ``number`` as a constant of this value's dtype and lanes; a value is returned as it is."""
         return number if isinstance(number, Value) else self.f.constant(number, self.dtype, self.lanes)
 
     # ------------------------------------------------------------------------------------------- arithmetic
@@ -327,7 +327,7 @@ class Function:
         return cell.value
 
     def write(self, cell: Cell, x: Value) -> None:
-        self.read(cell)  # so that it is known outside
+        self.read(cell)  # the variable gets its value outside of the loop
         cell.value = x
 
     def alloca(self, kind: str, count: int, align: int) -> str:
@@ -411,7 +411,7 @@ class Function:
         before = self.block
         self.start(head)
         i, following = self.name(), self.name()
-        place = len(self.lines)  # of the phis, which name the block that the body will have ended in
+        place = len(self.lines)  # phis go here: they name the block in which the body ends
         with self.scope(is_loop=True) as carried:
             body(Value(self, i, start.dtype, 1))
         last = self.block

@@ -40,7 +40,7 @@ class Lowered(NamedTuple):
     pairs: tuple[donation.Pair, ...]
     """The outputs that are written over inputs."""
     commits_at: int
-    """The step of the plan from which on a run must not end before its end."""
+    """The number of the first step of the plan after whose beginning the run must not be stopped."""
     zeroed: tuple[int, ...]
     """The outputs that begin as zeros."""
     bodies: tuple[Lowered, ...]
@@ -132,7 +132,7 @@ def _lowered(step: PlanStep, target: Target) -> Call | NestedCall:
         if all(id(p) in number for p in call.places):
             if len(_templates) > 4096:
                 _templates.clear()
-            bare = call._replace(places=(), instr=None)  # what is the step's own would keep its whole tape
+            bare = call._replace(places=(), instr=None)  # its places and instruction would keep the whole tape alive
             _templates[key] = (bare, tuple([number[id(p)] for p in call.places]))
     return call
 
@@ -146,7 +146,7 @@ def _fast(call: KernelCall) -> KernelCall:
 
 
 def _key_of(step: PlanStep, places: Sequence[Place], target: Target) -> Any:
-    """Equal for steps that one kernel does, with the same sizes."""
+    """Return a key that is equal for steps that one kernel does with the same sizes."""
     first: dict[Any, int] = {}
     memory = tuple([(first.setdefault((id(p.buffer), p.offset), k), p.strides, p.aval) for k, p in enumerate(places)])
     instr = step.instr

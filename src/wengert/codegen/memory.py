@@ -48,7 +48,7 @@ def prefetch(f: Function, pointer: str, ahead: int) -> None:
     name = "llvm.prefetch.p0"
     f.declarations[name] = f"declare void @{name}(ptr, i32, i32, i32)"
     place = f.pure(f"getelementptr i8, ptr {pointer}, i64 {ahead}", "u8", 1).text
-    f.effect(f"call void @{name}(ptr {place}, i32 0, i32 3, i32 1)")  # to read, into all caches, data
+    f.effect(f"call void @{name}(ptr {place}, i32 0, i32 3, i32 1)")  # a read of data, into all caches
 
 
 def store(f: Function, pointer: str, x: Value, mask: Value | None = None) -> None:

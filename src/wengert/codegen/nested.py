@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Outside(Exception):
-    """A body runs in Python, and so does what it is the body of; the text says why."""
+    """A body runs in Python, and so does the loop or branch that it belongs to; the text says why."""
 
 
 def nested(call: NestedCall, bodies: list[Lowered], lowered: Callable[..., Lowered]) -> Call:

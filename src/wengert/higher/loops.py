@@ -164,7 +164,7 @@ def _kept(loop: TapeLoop, given: frozenset[int]) -> tuple[TapeLoop, Pull]:
     sums = sum(1 for k in wrt if k < n)
     joint = pulled(body, wrt, outputs, sums)
     m, n_outs = len(body.inputs), len(body.outputs)
-    taken = joint.inputs[:m]  # which need not be those of the body: the joint tape may be an equal one
+    taken = joint.inputs[:m]  # not the body's own inputs if the joint tape was made for an equal body
     seeds, totals = joint.inputs[m : m + len(outputs)], joint.inputs[m + len(outputs) :]
     late: set[Atom] = {*seeds, *totals}
     backward: list[Instr] = []

@@ -33,12 +33,12 @@ from wengert.tracing.counted import RunCounts
 Pass = Callable[..., Tape]
 
 BEFORE_DERIVATIVES: tuple[Pass, ...] = (
-    # Of what a function recorded, and of the bodies of its loops and branches.
-    join_windows,  # before a derivative is taken, which of windows alone would be a scatter
+    # These run on the tape that a function recorded, and on the bodies of its loops and branches.
+    join_windows,  # before a derivative is taken: the derivative of windows alone would be a scatter
 )
 
 ROLLING: tuple[Pass, ...] = (
-    # Where a function inside of a compiled one is transformed: what is differentiated is the short tape.
+    # These run where a function inside of a compiled one is transformed, so that a short tape is differentiated.
     with_loops_of_any_count,  # before reroll, which would make a loop of the count of this run
     reroll,
 )

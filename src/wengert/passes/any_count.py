@@ -263,7 +263,7 @@ class WhileMaker(ScanMaker):
         moving = {j: self._moving_places(j) for j in self.plan.group if it.step(j).op is None}
         held = [slot for slot, _ in self.held]
         extra = [slot for slot in self.wanted if slot not in held]
-        for slot in extra:  # of the iteration before, which nobody reads
+        for slot in extra:  # carried alone for their last values: nobody reads those of the iteration before
             self._carry(zeros(it.step(slot.step).outs[slot.output].aval))
         flag = self._carry(Lit(True, BOOL))
         goes_on = bool(it.step(last).params["expected"].value)

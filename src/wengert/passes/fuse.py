@@ -84,7 +84,7 @@ def _are_of_many_kinds(tape: Tape) -> bool:
 def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
     """Do as ``fuse`` for a tape without dead instructions. ``are_bounded``: a cluster over small arrays may read few
     arrays from outside, so that clusters are of fewer kinds."""
-    cluster_of: dict[Any, Cluster] = {}  # by value
+    cluster_of: dict[Any, Cluster] = {}  # the cluster that makes each value
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
     scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))

@@ -108,7 +108,7 @@ def memory(plan: Plan) -> Memory:
     }
     under: dict[Var, Var] = {}  # the value that a view is of
     maker: dict[Var, int] = {}
-    readers: dict[Var, list[tuple[int, Var]]] = defaultdict(list)  # by value: the number of a reader, and what it reads
+    readers: dict[Var, list[tuple[int, Var]]] = defaultdict(list)  # the readers of each value: number, what it reads
     for k, instr in enumerate(instrs):
         ins = [a for a in dict.fromkeys(instr.ins) if type(a) is Var and a in place_of]
         if ins and instr.op.kernel.is_view and instr.outs[0] in place_of:
@@ -119,7 +119,7 @@ def memory(plan: Plan) -> Memory:
             readers[under.get(a, a)].append((k, a))
         maker.update({v: k for v in instr.outs if v in place_of})
     copied = {under.get(a, a) for a in plan.tape.outputs if type(a) is Var}
-    numbers = [step.number for step in plan.steps]  # of their instructions, ascending
+    numbers = [step.number for step in plan.steps]  # the numbers of the steps' instructions, ascending
     end = len(plan.steps) - 1
 
     def stored(v: Var, k: int) -> Stored:

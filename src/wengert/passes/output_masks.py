@@ -13,7 +13,7 @@ from wengert.tape import Atom, Builder, Instr, Lit, Tape, building
 def output_masks(tape: Tape) -> Tape:
     """Let each step that reads such a mask after the selection read a comparison of the selection's result. Linear."""
     made: dict[Atom, Instr] = {}
-    pending: dict[Atom, tuple[Op, Atom, Lit]] = {}  # by mask: the comparison that stands for it from here on
+    pending: dict[Atom, tuple[Op, Atom, Lit]] = {}  # for each mask, the comparison that replaces it from here on
     new: dict[Atom, Atom] = {}
     builder = Builder()
     with building(builder):

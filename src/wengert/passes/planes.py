@@ -42,7 +42,7 @@ def _is_complex(a: Atom) -> bool:
 class _Splitter:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
-        self.new: dict[Atom, Atom] = {}  # by old value: real ones, and complex ones that are whole
+        self.new: dict[Atom, Atom] = {}  # the new value for each old one that is real, or is not split into planes
         self.split: dict[Atom, Planes] = {}
 
     def run(self) -> Tape:
@@ -68,7 +68,7 @@ class _Splitter:
         return self.new.get(a, a)
 
     def _planes(self, a: Atom) -> Any:
-        """The planes of a complex value; a real one is itself."""
+        """Return the planes of a complex value; a real value is its only plane."""
         if not _is_complex(a):
             return self.new.get(a, a)
         if type(a) is Lit:

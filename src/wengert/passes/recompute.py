@@ -17,8 +17,8 @@ from wengert.passes.fuse import IsNative, kind_of
 from wengert.passes.rematerialise import flops_an_element
 from wengert.tape import Atom, Instr, Tape, Var
 
-MIN_BYTES = 1 << 17  # of an array that is worth it
-MOST_FLOPS = 20.0  # for an element, from the kept values on: an exponential and a few steps around it
+MIN_BYTES = 1 << 17  # smaller arrays are not worth it
+MOST_FLOPS = 20.0  # to compute an element from the kept values: an exponential and a few steps around it
 MOST_STEPS = 8
 FAR = 4  # arrays as large that are made meanwhile
 
@@ -30,7 +30,7 @@ def recompute(tape: Tape, is_native: IsNative) -> Tape:
         return tape
     uses = _Uses(tape, is_native)
     inserted: dict[int, list[Instr]] = defaultdict(list)  # before an instruction
-    names: dict[int, dict[Var, Var]] = defaultdict(dict)  # by instruction: the new operands by the old ones
+    names: dict[int, dict[Var, Var]] = defaultdict(dict)  # for each instruction, the new operands by the old ones
     for v in large:
         late = uses.behind_the_gap(v)
         if not any(tape.instrs[k].op.kernel.is_contraction for k in late):

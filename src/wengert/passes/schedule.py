@@ -26,10 +26,11 @@ def schedule(tape: Tape) -> Tape:
     last_read = {base.get(a, a): k for k, instr in enumerate(tape.instrs) for a in instr.ins}
     last_read.update({base.get(a, a): n for a in tape.outputs})
     not_ours = {*tape.inputs, *[c.var for c in tape.captures]}  # memory that a run never frees
-    first_reader: dict[Var, int] = {}  # by value, in the new order
-    places = [*range(n + 1)]  # by instruction: the one that stays before which it will stand, or itself; n: the end
-    goes_before = [*range(n + 1)]  # by instruction: the one just before which it will stand, which may move itself
-    before: list[list[int]] = [[] for _ in range(n)]  # by instruction: those that move to just before it, latest first
+    first_reader: dict[Var, int] = {}  # for each value, its first reader in the new order
+    # For each instruction, itself if it stays, else the one that stays before which it will stand; n is the end.
+    places = [*range(n + 1)]
+    goes_before = [*range(n + 1)]  # for each instruction: the one just before which it will stand, which may move too
+    before: list[list[int]] = [[] for _ in range(n)]  # for each: those that move to just before it, latest first
     moves = [False] * n
     for k in range(n - 1, -1, -1):
         instr = tape.instrs[k]

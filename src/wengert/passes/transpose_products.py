@@ -19,7 +19,7 @@ def transpose_products(tape: Tape) -> Tape:
         return tape
     reads: Counter[Atom] = Counter(a for instr in tape.instrs for a in instr.ins)
     reads.update(tape.outputs)
-    written: dict[Atom, int] = {}  # by product: the number in ``kept`` of the instruction that writes it
+    written: dict[Atom, int] = {}  # for each product, the number in ``kept`` of its instruction
     kept: list[Instr] = []
     for instr in tape.instrs:
         (x, *_) = instr.ins or (None,)

@@ -1,4 +1,4 @@
-"""From a lowered program to an executable: kernels are compiled, symbols become addresses, and calls steps.
+"""A lowered program becomes an executable: kernels are compiled, symbols become addresses, and calls steps.
 
 What is decided here is decided once; the runtime only follows it.
 """
@@ -52,11 +52,11 @@ class KernelInfo(NamedTuple):
     """A step of a program, for people: what ``Program.kernels`` has."""
 
     name: str
-    """What it computes."""
+    """The name of what the step computes."""
     kind: str
     """ "loops" (every kernel of our own), "BLAS" (LAPACK's routines too), "guard" or "callback"."""
     why: str = ""
-    """Of a callback: why nothing native does it."""
+    """The reason why nothing native does a callback."""
 
 
 def assemble(
@@ -85,7 +85,7 @@ def link(lowered: Lowered, keeps_arena: bool = True) -> tuple[Plan, _native.Exec
     executables = [executable for _, executable, _ in bodies]
     first = {"arena": 0, "input": 1}
     first["capture"] = first["input"] + len(tape.inputs)
-    captures = made.tape.captures  # what passes left of them
+    captures = made.tape.captures  # those that passes have left
     first["literal"] = first["capture"] + len(captures)
     first["output"] = first["literal"] + len(made.literals)
     steps, codes = _steps(lowered, calls, first, executables)
@@ -206,7 +206,7 @@ def _steps(
 
 
 def _saying_where(function: Callable[..., Any], instr: Instr | None) -> Callable[..., Any]:
-    """``function``, whose errors get a note of the line that its step comes from."""
+    """Return ``function`` with a note added to its errors: the line that its step comes from."""
     if instr is None:
         return function
 

@@ -106,7 +106,7 @@ def _has_own_out(f: Callable[..., Any]) -> bool:
     try:
         asked = f if isinstance(f, _HAVE_SIGNATURES) or held(f, "__signature__") is not None else type(f).__call__
         own = inspect.signature(asked, follow_wrapped=False).parameters.get("out")
-    except (TypeError, ValueError):  # of a builtin
+    except (TypeError, ValueError):  # f is a builtin
         return False
     return own is not None and own.kind is not own.POSITIONAL_ONLY and own.default is not None
 
@@ -152,7 +152,8 @@ class Jit(_native.Dispatcher):
         self.__qualname__ = held(f, "__qualname__", self.__name__)
         self.__doc__ = held(f, "__doc__")
         self.__module__ = held(f, "__module__", __name__)
-        self._specialisations: OrderedDict[Any, list[Specialisation]] = OrderedDict()  # by signature, oldest use first
+        # For each signature; the one used longest ago stands first.
+        self._specialisations: OrderedDict[Any, list[Specialisation]] = OrderedDict()
         self._lock = lock_of_object()
         self._stats = Stats()
         self._calls_forgotten = 0
@@ -254,7 +255,7 @@ class Jit(_native.Dispatcher):
         except ReadsEnclosingTrace:  # a traced value is not an argument but captured: record the steps all the same
             result = self._inlined(kwargs, leaves, treedef)
         except NotTraced as error:
-            refusal = error.with_traceback(None)  # of this frame, which would keep the result until it is collected
+            refusal = error.with_traceback(None)  # it holds this frame, and with it the result
         else:
             result = tree.unflatten(compiled.tape.out_tree, results)
             if compiled.entry is not None:

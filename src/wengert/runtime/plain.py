@@ -78,7 +78,7 @@ class OwnArrays:
     LARGE = 1 << 16
 
     def __init__(self) -> None:
-        self._free: dict[int, np.ndarray[Any, Any]] = {}  # by the number of the leaf
+        self._free: dict[int, np.ndarray[Any, Any]] = {}  # for each leaf, by its number
 
     def of(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the leaves, with a copy of each array that could be written.

@@ -76,7 +76,7 @@ class Reference:
                 x = np.asarray(x, aval.dtype)
             elif not (is_fresh and x.flags.c_contiguous):
                 # It may share memory with an argument, a captured array, or another result; and a result is in C order,
-                # as machine code makes it: the caller's r.ravel() shares memory or not, whoever ran.
+                # The layout is that of machine code: the caller's r.ravel() shares its memory or not, whoever ran.
                 x = np.array(x, order="C")
             results.append(x if aval.shape else x[()])
         return results

@@ -95,7 +95,7 @@ class TieredProgram:
     def _awaited(self) -> Program | None:
         thread = self._thread
         if thread is not None:
-            thread.join()  # which in a child of a fork, where it does not run, returns at once
+            thread.join()  # in a child of a fork the thread does not run, and this returns at once
         return self._begun[0] if self._begun else None
 
 

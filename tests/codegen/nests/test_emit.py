@@ -193,7 +193,7 @@ def test_a_long_chain_of_light_steps(length: int, is_static: bool, where: Any) -
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_what_is_read_later_is_asked_for(dtype: str) -> None:
-    """Where a turn of a long loop takes its time, and nowhere else: once for each line of the cache."""
+    """Where an iteration of a long loop takes its time, and nowhere else: once for each line of the cache."""
 
     def count(steps: list[tuple[str, tuple[int, ...], str]], is_static: bool = False, stride: int = 1) -> int:
         x, y = np.ones(5000 * stride, dtype)[::stride], np.ones(5000, dtype)

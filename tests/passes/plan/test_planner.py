@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.passes.random_tapes import arguments, random_tape
 from tests.passes.tapes import tape
 from wengert.codegen.lower import supports
-from wengert.higher.loops import Loop, scan
+from wengert.higher.loops import TapeLoop, scan
 from wengert.ops.contract import contract
 from wengert.ops.elementwise import add, cos, exp, multiply, sin
 from wengert.ops.index import add_slice, argsort, reverse, scatter_add, set_slice, slice_
@@ -129,7 +129,7 @@ def test_a_result_is_not_overwritten_by_what_reads_it() -> None:
 
 def test_a_loop_carries_on_where_its_carry_is() -> None:
     """If the carry dies with it, and is nothing else to the loop."""
-    loop = Loop(tape(lambda x, carry: (sin(carry) * x,), VECTOR, VECTOR), 1, 1, 5, False)
+    loop = TapeLoop(tape(lambda x, carry: (sin(carry) * x,), VECTOR, VECTOR), 1, 1, 5, False)
     again = lambda x, begin: sum_(scan(x, begin, loop=loop, pull=None), axis=(0,))
     becomes(
         lambda x: again(x, cos(x)),

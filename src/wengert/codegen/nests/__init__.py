@@ -1,1 +1,1 @@
-"""Loop nests: as data, how they are made of steps of the plan, and how their loops are written."""
+"""Loop nests are data, built from steps of the plan and then written as loops."""

@@ -93,7 +93,7 @@ class _Builder:
         self, function: str, operands: Sequence[Ref], dtype: str, is_commutative: bool = False, is_post: bool = False
     ) -> Ref:
         where = self.post if is_post else self.steps
-        if is_commutative:  # so that x + y and y + x share a kernel
+        if is_commutative:  # x + y and y + x share a kernel
             operands = sorted(operands)
         where.append(_Operation(function, tuple(operands), dtype, is_commutative))
         return ("post" if is_post else "step"), len(where) - 1
@@ -132,7 +132,7 @@ class _Builder:
             merged_kept = self._with_shared_rows(merged_kept, lanes)
         groups = [*merged_kept, *merged_reduced]
         extents = [int(np.prod([self.extents[d] for d in g], dtype=np.int64)) for g in groups]
-        inner = [g[-1] for g in groups]  # whose stride is that of the group
+        inner = [g[-1] for g in groups]  # the innermost dimension has the stride of the group
         n_kept = len(merged_kept)
         if lanes >= 0:
             lanes = next(k for k, g in enumerate(groups) if lanes in g)
@@ -143,7 +143,7 @@ class _Builder:
         sizes: list[int] = extents[:1] if is_shared else [] if is_static else list(extents)
         n_pieces, then = 0, None
         if work is not None and not is_static and self.folds and not merged_kept:
-            piece = -(-PIECE // (points // extents[0]))  # of the outermost extent
+            piece = -(-PIECE // (points // extents[0]))  # a part of the outermost extent
             n_pieces = -(-extents[0] // piece)
             if n_pieces < MIN_PIECES:
                 n_pieces = 0
@@ -231,7 +231,7 @@ class _Builder:
         self.post, self.post_stores = [], []
         for k, part in enumerate(parts):
             self.store(("fold", k), part, [0] * len(self.extents), is_post=True)
-        return last.call(name, instr, is_static=False)  # for all lengths alike
+        return last.call(name, instr, is_static=False)  # one kernel serves all lengths
 
     def _without_folds(self) -> None:
         """Drop folds over axes of length 1: each gives the value itself."""

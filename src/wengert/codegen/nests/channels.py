@@ -118,7 +118,7 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
     nest, facts, f, width, fold = points.nest, points.facts, points.f, points.facts.width, points.nest.folds[0]
     many = _vectors(facts)
     places = list(itertools.product(*[range(n or 1) for n in nest.extents[1 : nest.lanes]]))
-    most = (facts.registers - 1 - many - (not facts.target.has_fma)) // many  # as registers hold
+    most = (facts.registers - 1 - many - (not facts.target.has_fma)) // many  # so many fit into the registers
     apart = many * width * size_of(fold.dtype)
     channels_at_once = max(1, TOTAL_BYTES // (apart * len(places)))
     area = f.alloca(memory_type(fold.dtype, 1), channels_at_once * len(places) * many * width, f.target.vector_bytes)

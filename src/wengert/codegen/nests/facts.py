@@ -14,7 +14,7 @@ from wengert.codegen.vecmath import FUNCTIONS, Weight, called
 
 LONG_CHAIN = 24  # steps
 LONG_AT_ONCE = {16: 4, 32: 6}  # vectors of such a chain, by the number of registers (benchmarks/bench_memory.py)
-# By benchmarks/bench_calls.py, for processors that look some hundred instructions ahead
+# Measured by benchmarks/bench_calls.py, for processors that look some hundred instructions ahead
 MAX_INLINED = 3  # functions of some length in a kernel: more take longer to compile than calls cost
 CALLED_AT_ONCE = 4  # vectors: a function that waits for the one before leaves the processor to those of another
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once

@@ -40,7 +40,7 @@ class Running(Spec):
         def body(rows: Rows) -> None:
             cells = []
             for at, mask in rows:
-                first = code.load(at[-2], self.dtype, width, mask)  # of "multiply_add" the first factor is not read
+                first = code.load(at[-2], self.dtype, width, mask)  # the first factor of "multiply_add" is not read
                 code.store(at[-1], first, mask)
                 cells.append(code.f.cell(first))
 

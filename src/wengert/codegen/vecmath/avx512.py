@@ -23,7 +23,7 @@ def scale(y: Value, k: Value) -> Value:
 
 def at_most_one(x: Value) -> Value:
     """x, but ±1 where |x| > 1 or x is NaN."""
-    of_smaller_magnitude = "i32 2"  # with the sign of x
+    of_smaller_magnitude = "i32 2"  # the result has the sign of x
     return _in_registers(16, lambda x: _masked("range", x, x.like(1), of_smaller_magnitude), x)
 
 

@@ -71,7 +71,7 @@ def _erf_near(x: Value) -> Pair:
     factor, low = quick_two_sum(x.like(TWO_OVER_ROOT_PI[0]), z * (polynomial(z, ERF[1:]) + ERF[0]))
     p, p_low = two_product(x, factor)
     low = fma(x, low + TWO_OVER_ROOT_PI[1], p_low)
-    return p, select(absolute(x) < 1e-290, 0, low)  # where products of halves are no longer exact
+    return p, select(absolute(x) < 1e-290, 0, low)  # below that, products of halves are not exact
 
 
 def _one_minus_erf(x: Value, low: Value | None = None) -> Pair:

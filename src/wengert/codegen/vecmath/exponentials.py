@@ -41,7 +41,7 @@ EXP = {
         0.00019790288934018463,
     ],
 }  # fmt: skip
-# the same on |r| < 0.0434, 0.0217; error of exp 2^-58.3, 2^-29.2
+# the coefficients on |r| < 0.0434, 0.0217; error of exp 2^-58.3, 2^-29.2
 EXP_NEAR = {
     "f8": [
         0.5000000000000298, 0.16666666666663707, 0.04166666656972607, 0.008333333371268577, 0.0013889782276361039,
@@ -96,7 +96,7 @@ LOG = {
     ],
     "f4": [0.6666666269302368, 0.4000033438205719, 0.28537294268608093, 0.2358243465423584],
 }  # fmt: skip
-# the same without its first term 2/3, divided by z once more; error 2^-66.3
+# the series without its first term 2/3, divided by z once more; error 2^-66.3
 LOG_LONG = [
     0.3999999999999998, 0.28571428571445123, 0.2222222221753358, 0.18181818870668898, 0.1538455684679095,
     0.1333631835221723, 0.1167479952173765, 0.11989171649629032,
@@ -214,7 +214,7 @@ def by_table(shifted: Value, r: Value) -> tuple[Value, Value]:
     number = shifted.bits(format_of(r).integer)
     root, lack = [tables.look_up(number, table[r.dtype], r.dtype) for table in (ROOTS_OF_TWO, ROOTS_OF_TWO_LACK)]
     if avx512.is_there(r):
-        r = avx512.at_most_one(r)  # of an operand out of bounds it may be anything, as the exponent decides; or NaN
+        r = avx512.at_most_one(r)  # r may be anything if the operand is out of bounds: the exponent decides there
     return root, r + fma(r * r, horner(r, EXP_NEAR[r.dtype]), lack)
 
 

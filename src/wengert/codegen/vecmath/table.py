@@ -52,7 +52,7 @@ def power(x: Value, y: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Row] = {
-    # Of floats
+    # For floats
     "divide": Row(arithmetic.divide, "f", LIGHT),
     "reciprocal": Row(arithmetic.reciprocal, "f", LIGHT),
     "sqrt": Row(sqrt, "f", LIGHT),
@@ -110,7 +110,7 @@ FUNCTIONS: dict[str, Row] = {
     "erfcx": Row(error_functions.erfcx, "f", HEAVY),
     "ndtr": Row(error_functions.ndtr, "f", HEAVY),
     "log_ndtr": Row(error_functions.log_ndtr, "f", HEAVY),
-    # Of floats and integers
+    # For floats and integers
     "subtract": Row(arithmetic.subtract, "fiu", LIGHT),
     "negative": Row(arithmetic.negative, "fiu", LIGHT),
     "positive": Row(arithmetic.identity, "fiu", LIGHT),
@@ -120,7 +120,7 @@ FUNCTIONS: dict[str, Row] = {
     "remainder": Row(arithmetic.remainder, "fiu", HEAVY),
     "fmod": Row(arithmetic.fmod, "fiu", HEAVY),
     "square": Row(arithmetic.square, "fiu", LIGHT),
-    # Of floats, integers and booleans
+    # For floats, integers and booleans
     "add": Row(arithmetic.add, "fiub", LIGHT),
     "multiply": Row(arithmetic.multiply, "fiub", LIGHT),
     "absolute": Row(arithmetic.magnitude, "fiub", LIGHT),
@@ -145,16 +145,16 @@ FUNCTIONS: dict[str, Row] = {
     "isinf": Row(arithmetic.is_inf, "fiub", LIGHT),
     "isfinite": Row(arithmetic.is_finite, "fiub", LIGHT),
     "select": Row(arithmetic.select_where, "fiub", LIGHT),
-    # Of integers and booleans
+    # For integers and booleans
     "bitwise_and": Row(lambda x, y: x & y, "iub", LIGHT),
     "bitwise_or": Row(lambda x, y: x | y, "iub", LIGHT),
     "bitwise_xor": Row(lambda x, y: x ^ y, "iub", LIGHT),
     "invert": Row(lambda x: ~x, "iub", LIGHT),
-    # Of integers
+    # For integers
     "left_shift": Row(arithmetic.left_shift, "iu", LIGHT),
     "right_shift": Row(arithmetic.right_shift, "iu", LIGHT),
     "bitwise_count": Row(arithmetic.bitwise_count, "iu", MEDIUM),
-    # Of dtypes that :func:`is_supported` has more to say about
+    # For dtypes that :func:`is_supported` restricts further
     "power": Row(power, "fu", HEAVY),
     "ldexp": Row(arithmetic.ldexp, "f", HEAVY),
     "convert": Row(arithmetic.convert, "fiub", LIGHT),
@@ -186,7 +186,7 @@ def apply(function: str, xs: list[Value], out_dtype: str, is_fast: bool = False)
     """The function of the operands; ``is_fast`` allows its fast version."""
     if function == "convert":
         return arithmetic.convert(xs[0], out_dtype)
-    if function == "float_power":  # of float32 too in float64
+    if function == "float_power":  # float32 is computed in float64 too
         xs = [arithmetic.convert(x, out_dtype) for x in xs]
     row = FUNCTIONS[function]
     y = (row.fast if is_fast and row.fast is not None else row.function)(*xs)

@@ -11,7 +11,7 @@ from wengert.codegen.ir import Value, format_number
 from wengert.codegen.vecmath import avx512
 
 AVX2_REGISTER = 32  # bytes
-NUMBERS = 8  # of a table of doubles
+NUMBERS = 8  # so many doubles in a table
 
 
 def are_there(x: Value) -> bool:

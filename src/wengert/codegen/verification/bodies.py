@@ -23,8 +23,8 @@ from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.verification.operands import Array, OperandInMemory, OperandMaker, difference, halves, run
 
-MOST_BYTES = 1 << 22  # of all operands together
-MOST_ITERATIONS = 100  # of a loop that ends by its condition
+MOST_BYTES = 1 << 22  # all operands together
+MOST_ITERATIONS = 100  # a loop that ends by its condition gets at most so many
 GARBAGE = 0xA7  # the bytes of memory that has not been written
 Address = Callable[[Nest | Spec], int]
 """A function that gives the address of a kernel's code."""

@@ -75,7 +75,7 @@ def _lengths(nest: Nest) -> Iterator[Extents]:
     if nest.tiling is not None:  # it serves products of at least one tile
         least = [nest.tiling.rows, width, 1]
     elif nest.folds:
-        least = [0] * nest.n_kept + [1] * (nest.ndim - nest.n_kept)  # of nothing there is no nest
+        least = [0] * nest.n_kept + [1] * (nest.ndim - nest.n_kept)  # a nest reduces at least one element
     usual = [n if n is not None else width + 1 if d == nest.lanes else 3 for d, n in enumerate(nest.extents)]
     usual = [max(n, low) for n, low in zip(usual, least, strict=True)]
     for d, n in enumerate(nest.extents):
@@ -171,7 +171,7 @@ class _Trial:
             self.sizes.append(self.piece)
         self.kept = extents[: nest.n_kept]
         sums = any(f.combine in ("add", "multiply") for f in nest.folds)
-        self.memory = OperandMaker(rng, is_tame, has_large=not sums)  # of sums that overflow the order decides
+        self.memory = OperandMaker(rng, is_tame, has_large=not sums)  # whether a sum overflows depends on its order
         self.values: list[Array] = []
         """The operand that is loaded."""
         self.operands: list[OperandInMemory] = []
@@ -191,7 +191,7 @@ class _Trial:
             shared = self.operands[number]
             self.operands.append(shared._replace(view=shared.view.view(nest.stores[0].dtype)))
             count = nest.stores[0].strides.count(None)
-            self.sizes += self.sizes[where[number] :][:count]  # the same strides at run time
+            self.sizes += self.sizes[where[number] :][:count]  # repeat the strides that are given at run time
         else:
             self.operands += [self._operand(s.dtype, s.strides) for s in nest.stores]
         self.operands += [self._operand(s.dtype, s.strides, nest.n_kept) for s in nest.post_stores]
@@ -252,7 +252,7 @@ class _Trial:
         """The numbers of values that may be off."""
 
         def step(s: Operation) -> None:
-            # In full: of one exponent for all, 0.5, NumPy takes square roots, for which that of -inf is NaN.
+            # In full: where all exponents are one 0.5, NumPy takes square roots, and the root of -inf is NaN.
             xs = [np.array(x) for x in np.broadcast_arrays(*[values[k] for k in s.operands])]
             if s.function == "convert":
                 y = xs[0].astype(s.dtype)

@@ -69,7 +69,7 @@ class OperandMaker:
         """An operand whose elements lie within ``span`` of its lowest one."""
         size = dtype.itemsize
         raw = np.zeros(2 * MARGIN + (span + 2) * size + 64, "u1")
-        start = -raw.ctypes.data % 64 + MARGIN + size  # as far from the alignment of vectors as an element goes
+        start = -raw.ctypes.data % 64 + MARGIN + size  # one element off the alignment of vectors
         block = raw[start - MARGIN : start + span * size + MARGIN].view(dtype)
         block[...] = self.numbers(dtype, block.size)
         lowest = sum([s * (n - 1) for s, n in zip(strides, shape, strict=True) if s < 0 and n])

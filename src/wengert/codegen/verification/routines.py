@@ -17,7 +17,7 @@ from wengert.codegen.verification.operands import Array, OperandInMemory, Operan
 from wengert.passes.plan.places import Place
 
 MOST_POINTS = 1 << 20
-MOST_TERMS = 1 << 20  # of products that are added up one by one
+MOST_TERMS = 1 << 20  # more products are not added up one by one
 
 
 def is_known(name: str) -> bool:

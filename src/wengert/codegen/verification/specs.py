@@ -102,7 +102,7 @@ def _search(spec: SearchSpec, extents: Extents, memory: OperandMaker) -> Iterato
     table.view[...] = np.sort(table.view)
     values, out = memory.operand(spec.dtype, spec.values, extents), memory.operand("i8", spec.result, extents)
     if values.view.size:
-        some = memory.rng.random(values.view.shape) < 0.5  # that are in the table
+        some = memory.rng.random(values.view.shape) < 0.5  # these values are in the table
         values.view[...] = np.where(some, memory.rng.choice(table.view, values.view.shape), values.view)
     side: Any = spec.side
     wanted = np.searchsorted(table.view, _full(values, extents), side)

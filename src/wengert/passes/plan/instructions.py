@@ -1,4 +1,4 @@
-"""Instructions, as a plan asks of them: what they read from memory, and what may share memory with what."""
+"""Questions about instructions that a plan asks: what they read from memory, and which values may share memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_in_code(a: Lit) -> bool:
 
 
 def first_carry(instr: Instr, k: int) -> int | None:
-    """Which operand of a loop its result number ``k`` begins with."""
+    """Return the operand of a loop with which its result number ``k`` begins."""
     first = instr.op.kernel.first_carry(instr.params)
     return None if first is None or k >= instr.params["loop"].carries else first + k
 
@@ -47,7 +47,7 @@ def can_be_written_in_part(instr: Instr) -> bool:
 
 
 def parts_of(goal: Place, instr: Instr) -> list[Place]:
-    """Where in the result of a joining instruction each operand goes."""
+    """Return the region of the result of a joining instruction that each operand goes to."""
     ins = instr.ins
     if isinstance(instr.op.kernel, Interleave):
         return list(planes_of(goal))

@@ -83,7 +83,7 @@ def plan_embed(planner: Planner, instr: Instr, kernel: Embed) -> None:
 def plan_scatter(planner: Planner, instr: Instr, kernel: Scatter) -> None:
     """The kernel writes over operand 0, or a copy of it; what it reads lies apart from there."""
     if instr.outs[0].aval.size == 0:
-        planner.run_step(instr)  # which moves nothing, and looks at the indices
+        planner.run_step(instr)  # it moves nothing, but checks the indices
         return
     goal = planner.write_over(instr)
     planner.step("run", instr, [goal, *[planner.apart(planner.of(a), goal) for a in instr.ins[1:]]], [goal])
@@ -112,7 +112,7 @@ def plan_call(planner: Planner, instr: Instr, kernel: Routine) -> None:
     """A routine takes matrices in C order, and room to work in."""
     nbytes: int | None = None
     if kernel.is_of_complex:
-        nbytes = 2 * instr.ins[0].aval.shape[-1] * instr.outs[0].aval.dtype.itemsize  # of one row
+        nbytes = 2 * instr.ins[0].aval.shape[-1] * instr.outs[0].aval.dtype.itemsize  # one row
     elif kernel.needs_room:
         first = instr.ins[0].aval
         matrices = [a.aval.shape[-2:] for a in (*instr.ins, *instr.outs) if a.aval.ndim >= first.ndim]
@@ -145,7 +145,7 @@ def _run_bodies(planner: Planner, instr: Instr, work: Place | None) -> None:
 
 
 def _carried(planner: Planner, instr: Instr, k: int, given: Sequence[Place]) -> Place:
-    """Where result number ``k`` of a loop is: where what it begins with is, if that is a carry that dies here."""
+    """Return the place of result number ``k`` of a loop: that of its first value, if this is a carry that dies here."""
     v, operand = instr.outs[k], first_carry(instr, k)
     if operand is not None and v not in planner.wanted:
         place = given[operand]
@@ -156,7 +156,7 @@ def _carried(planner: Planner, instr: Instr, k: int, given: Sequence[Place]) -> 
 
 
 def _run_in_c_order(planner: Planner, instr: Instr, nbytes: int | None) -> None:
-    """Operands in C order, results where they are wanted, and so many bytes to work in."""
+    """Plan an instruction with operands in C order, results where they are wanted, and so many bytes to work in."""
     given = [planner.contiguous(planner.of(a)) for a in instr.ins]
     made = [planner.destination(v) for v in instr.outs]
     planner.step("run", instr, given, made, None if nbytes is None else planner.room(nbytes))

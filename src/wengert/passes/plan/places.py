@@ -19,13 +19,13 @@ class Buffer:
     kind: str
     """ "input", "capture", "literal", "output" or "arena"."""
     number: int = -1
-    """Which argument, captured array, literal or result."""
+    """The number of the argument, captured array, literal or result."""
     nbytes: int = 0
     first: int = -1
     last: int = -1
-    """The instructions from which and up to which it is in use."""
+    """The first and the last instruction that use it."""
     offset: int = 0
-    """Where in the arena a buffer of it begins, in bytes."""
+    """The byte of the arena at which an arena buffer begins."""
 
 
 class Place(NamedTuple):
@@ -107,7 +107,7 @@ def is_dense(place: Place) -> bool:
 
 
 def planes_of(place: Place) -> tuple[Place, Place]:
-    """Where the real and the imaginary parts of complex numbers are."""
+    """Return the places of the real and of the imaginary parts of complex numbers."""
     half = place.aval.dtype.itemsize // 2
     aval = Aval(place.aval.shape, np.dtype(f"f{half}"))
     return place._replace(aval=aval), place._replace(offset=place.offset + half, aval=aval)

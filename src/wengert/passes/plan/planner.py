@@ -70,7 +70,7 @@ class Planner:
                 last = self.last_of_memory.get(outs[0], k)
                 self.last_of_memory[ins[0]] = max(self.last_of_memory[ins[0]], last)
         self.wanted: dict[Atom, Place] = {}  # where a value is best written
-        self.overwritten: dict[Atom, int] = {}  # and when something else is written there
+        self.overwritten: dict[Atom, int] = {}  # when something else is written where a value is best written
         self.now = 0
         for k, v in enumerate(tape.inputs):
             strides = in_strides[k] if k < len(in_strides) else None
@@ -95,7 +95,8 @@ class Planner:
     # ------------------------------------------------------------------------------------------- destinations
 
     def _choose_destinations(self) -> None:
-        """From the results backwards: who writes straight into a result, or into a part of a concatenation."""
+        """Go backwards from the results, and decide who writes straight into a result or into a part of a
+        concatenation."""
         tape = self.tape
         made_by: dict[Atom, Instr] = {v: instr for instr in tape.instrs for v in instr.outs}
         for k, a in enumerate(tape.outputs):
@@ -157,7 +158,8 @@ class Planner:
         self.step("run", instr, given, made, self._room_for_pieces(instr))
 
     def _room_for_pieces(self, instr: Instr) -> Place | None:
-        """Where a long reduction that keeps nothing puts what its pieces come to: 8 bytes for each, fold after fold."""
+        """Return the place for the partial results of a long reduction that keeps no axis: 8 bytes a piece, fold after
+        fold."""
         body = instr.params["body"].instrs if instr.op.kernel.is_fused else [instr]
         folds = [i for i in body if i.op.kernel.is_fold]
         if not folds or folds[0].outs[0].aval.size != 1 or folds[0].ins[0].aval.size < MIN_PIECES * PIECE:
@@ -165,13 +167,13 @@ class Planner:
         return self.room(8 * len(folds) * -(-folds[0].ins[0].aval.size // PIECE))
 
     def contiguous(self, place: Place) -> Place:
-        """``place``, or a copy of it in C order."""
+        """Return ``place``, or a copy of it in C order."""
         if place.strides == c_strides(place.aval) or place.aval.size <= 1:
             return place
         return self._copied(place)
 
     def apart(self, place: Place, goal: Place) -> Place:
-        """``place``, or a copy of it if writing ``goal`` would change what is still to be read."""
+        """Return ``place``, or a copy of it if writing ``goal`` would change what is still to be read."""
         return self._copied(place) if overlap(place, goal) else place
 
     def room(self, nbytes: int, dtype: type = np.uint8) -> Place:
@@ -185,7 +187,7 @@ class Planner:
         return copy
 
     def write_over(self, instr: Instr) -> Place:
-        """Where the result of a write is: operand 0 itself if it dies here, else a copy of it."""
+        """Return the place of the result of a write: that of operand 0 if it dies here, else of a copy of it."""
         base, v = self.of(instr.ins[0]), instr.outs[0]
         goal = self.wanted.get(v)
         if goal is not None and goal[:3] == base[:3]:
@@ -205,7 +207,8 @@ class Planner:
         return place
 
     def _result(self, instr: Instr, v: Var, given: Sequence[Place]) -> Place:
-        """Where a result is written: where it is wanted, over an operand that dies, or in a buffer of its own."""
+        """Return the place to write a result to: where it is wanted, over an operand that dies, or in a buffer of its
+        own."""
         if v not in self.wanted:
             for place, a in zip(given, instr.ins, strict=False):  # behind them come literals, which are not overwritten
                 if self._may_overwrite(instr, a, place, v, given):
@@ -228,7 +231,7 @@ class Planner:
     # ---------------------------------------------------------------------------------------------------- places
 
     def of(self, a: Atom) -> Place:
-        """Where an operand lies."""
+        """Return the place of an operand."""
         key = key_of(a)
         place = self.place.get(key)
         if place is None:
@@ -239,7 +242,8 @@ class Planner:
         return place
 
     def destination(self, v: Var) -> Place:
-        """Where a result is written that overwrites nothing: where it is wanted, or in a buffer of its own."""
+        """Return the place to write a result to that overwrites nothing: where it is wanted, or in a buffer of its
+        own."""
         place = self.wanted.get(v)
         if place is None:
             place = Place(self._new(v.aval), 0, c_strides(v.aval), v.aval)

@@ -145,7 +145,7 @@ class Places:
         is_constant = self._is_constant[read.value]
         way = np.where(is_constant, -1, base), np.where(is_constant, 0, read.form)
         ends = np.flatnonzero((way[0][1:] != way[0][:-1]) | (way[1][1:] != way[1][:-1])) + 1
-        groups = [slice(a, b) for a, b in pairwise([0, *ends.tolist(), len(read)])]  # of one value and form
+        groups = [slice(a, b) for a, b in pairwise([0, *ends.tolist(), len(read)])]  # each of one value and form
         return self._joined([self._stack(read.refs[g], start[g], bool(is_constant[g.start])) for g in groups]), True
 
     def _stack(self, refs: Sequence[Ref], starts: Numbers, is_constant: bool) -> Atom:

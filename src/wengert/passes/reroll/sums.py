@@ -49,7 +49,7 @@ def as_sum(it: Iteration, group: Sequence[int], needs: dict[StepOutput, Needs]) 
             init = mine.read.refs[0]
             if mine.slot[0] >= 0 or as_piece(init).aval is not aval:
                 return None
-        if as_piece(other.read.refs[0]).aval is not aval:  # and so for all, since they are steps of one kind
+        if as_piece(other.read.refs[0]).aval is not aval:  # the same holds in all iterations: the steps are of one kind
             return None
         terms.append((other, step.op is subtract))
     last = StepOutput(group[-1], 0)

@@ -140,36 +140,36 @@ class Ready {
     char *memory_;
 };
 
-// Carries, turn after turn.
+// Carries, a row for each iteration.
 class Trail {
   public:
     explicit Trail(const Executable &body, size_t first, size_t count) {
         for (size_t k = 0; k < count; k++) {
-            offsets_.push_back(turn_);
-            turn_ += in_lines(static_cast<size_t>(body.inputs[first + k].nbytes));
+            offsets_.push_back(row_);
+            row_ += in_lines(static_cast<size_t>(body.inputs[first + k].nbytes));
         }
-        turn_ = turn_ ? turn_ : LINE;
+        row_ = row_ ? row_ : LINE;
     }
     ~Trail() { std::free(memory_); }
     Trail(const Trail &) = delete;
     Trail &operator=(const Trail &) = delete;
 
-    bool reach(size_t turns) { // room for so many
-        if (turns <= room_) return true;
-        const size_t more = turns < 2 * room_ ? 2 * room_ : turns;
-        char *memory = static_cast<char *>(std::aligned_alloc(LINE, more * turn_));
+    bool reach(size_t count) { // room for so many
+        if (count <= room_) return true;
+        const size_t more = count < 2 * room_ ? 2 * room_ : count;
+        char *memory = static_cast<char *>(std::aligned_alloc(LINE, more * row_));
         if (memory == nullptr) return false;
-        if (memory_ != nullptr) std::memcpy(memory, memory_, room_ * turn_);
+        if (memory_ != nullptr) std::memcpy(memory, memory_, room_ * row_);
         std::free(memory_);
         memory_ = memory;
         room_ = more;
         return true;
     }
-    char *at(size_t turn, size_t k) { return memory_ + turn * turn_ + offsets_[k]; }
+    char *at(size_t iteration, size_t k) { return memory_ + iteration * row_ + offsets_[k]; }
 
   private:
     std::vector<size_t> offsets_;
-    size_t turn_ = 0, room_ = 0;
+    size_t row_ = 0, room_ = 0;
     char *memory_ = nullptr;
 };
 
@@ -190,15 +190,15 @@ int32_t run_while_back(char *const *pointers, const int64_t *sizes, int64_t, int
     for (size_t k = 0; k < constants; k++) body.input(k, of_body[k]), back.input(k, of_body[k]);
     for (size_t k = 0; k < carries; k++)
         std::memcpy(trail.at(0, k), of_body[constants + k], static_cast<size_t>(body.code.inputs[constants + k].nbytes));
-    size_t turns = 0;
-    for (;; turns++) {
-        if (!trail.reach(turns + 2)) return NO_MEMORY;
+    size_t count = 0;
+    for (;; count++) {
+        if (!trail.reach(count + 2)) return NO_MEMORY;
         for (size_t k = 0; k < carries; k++) {
-            condition.input(tests + k, trail.at(turns, k));
-            body.input(constants + k, trail.at(turns, k));
-            body.output(k, trail.at(turns + 1, k));
+            condition.input(tests + k, trail.at(count, k));
+            body.input(constants + k, trail.at(count, k));
+            body.output(k, trail.at(count + 1, k));
             if (body.code.outputs[k].is_zeroed)
-                std::memset(trail.at(turns + 1, k), 0, static_cast<size_t>(body.code.outputs[k].nbytes));
+                std::memset(trail.at(count + 1, k), 0, static_cast<size_t>(body.code.outputs[k].nbytes));
         }
         if (const int32_t status = condition.run(); status != 0) return status;
         if (!goes_on) break;
@@ -221,8 +221,8 @@ int32_t run_while_back(char *const *pointers, const int64_t *sizes, int64_t, int
         back.output(k, in_place ? results[k] : beside);
         beside += in_lines(nbytes);
     }
-    for (size_t turn = turns; turn-- > 0;) {
-        for (size_t k = 0; k < carries; k++) back.input(constants + k, trail.at(turn, k));
+    for (size_t iteration = count; iteration-- > 0;) {
+        for (size_t k = 0; k < carries; k++) back.input(constants + k, trail.at(iteration, k));
         for (size_t k = 0; k < sums + cts; k++)
             if (back.code.outputs[k].is_zeroed) std::memset(apart[k], 0, static_cast<size_t>(back.code.outputs[k].nbytes));
         if (const int32_t status = back.run(); status != 0) return status;
@@ -257,8 +257,8 @@ int32_t run_scan(char *const *pointers, const int64_t *sizes, int64_t begin, int
         beside += in_lines(nbytes);
     }
     int32_t status = 0;
-    for (int64_t turn = begin; turn < end && status == 0; turn++) {
-        const int64_t row = sizes[4] != 0 ? length - 1 - turn : turn;
+    for (int64_t iteration = begin; iteration < end && status == 0; iteration++) {
+        const int64_t row = sizes[4] != 0 ? length - 1 - iteration : iteration;
         for (size_t k = first; k < n_inputs; k++)
             set(code, table, code.first_input() + k, pointers[k] + row * code.inputs[k].nbytes);
         for (size_t k = carries; k < n_outputs; k++)

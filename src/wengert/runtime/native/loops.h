@@ -11,8 +11,8 @@ namespace wengert {
 Kernel run_scan;
 
 // pointers (constants of the condition, of the body, first carries, cotangents of the last, results), sizes (addresses
-// of the condition's Executable, the body's, and that of one turn back; constants of the condition, of the body,
-// carries, cotangents, sums): runs the loop, keeping its carries, and then its turns backwards. One turn back takes
+// of the condition's Executable, the body's, and that of one iteration back; constants of the condition, of the body,
+// carries, cotangents, sums): runs the loop, keeping its carries, and then its iterations backwards. One iteration back takes
 // constants, carries, cotangents and sums, and gives sums and cotangents, which are the results.
 Kernel run_while_back;
 // Now and then, whether Python wants a loop to end: an error is set then.

@@ -6,7 +6,7 @@
 // (the free-threaded build; all eight watchers of the interpreter are taken; objects of the first releases of 3.13) a
 // watch is never quiet.
 //
-// A module's variables change all the time, those of a script's loop at every turn, so it is the keys that count.
+// A module's variables change all the time, those of a script's loop in every iteration, so it is the keys that count.
 #include "watches.h"
 
 #include <algorithm>
