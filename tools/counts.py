@@ -190,7 +190,7 @@ def counts() -> dict[str, tuple[int, list[str]]]:
         "isinstance of kernels": questions,
         "files that ask isinstance of kernels": asking,
         "class names met twice": classes_met_twice(),
-        "docstrings that begin without a subject": 96without_subject(),
+        "docstrings that begin without a subject": without_subject(),
         "public functions without an example": without_example(),
         "codes in names of tests": codes(),
     }

@@ -191,8 +191,8 @@ def indexed(what: str, x: Place, indices: Sequence[Place], other: Place) -> Size
 
 
 def _aligned(place: Place, ndim: int) -> list[int]:
-    """Return the strides of an operand that is broadcast to ``ndim`` dimensions. 0 means that one element is read for the
-    whole dimension; an empty array has no element, so its stride is 1."""
+    """Return the strides of an operand that is broadcast to ``ndim`` dimensions. 0 means that one element is read for
+    the whole dimension; an empty array has no element, so its stride is 1."""
     own = [0 if n == 1 else s if n else 1 for n, s in zip(place.aval.shape, elements(place), strict=True)]
     return [0] * (ndim - len(own)) + own
 
