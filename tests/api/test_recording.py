@@ -10,7 +10,7 @@ import pytest
 from wengert.api.recording import record_body, record_for_transform
 from wengert.tape import Aval, Tape
 from wengert.tracing.record import input_of, record_call
-from wengert.tracing.trace import current_trace
+from wengert.tracing.trace import WholeRun
 from wengert.tree import flatten
 
 X = np.linspace(0.1, 1.0, 50)
@@ -30,14 +30,11 @@ def names(tape: Tape) -> list[str]:
 @pytest.mark.parametrize("will_be_compiled", [True, False])
 def test_repeated_steps_become_a_loop_if_the_trace_around_will_be_compiled(will_be_compiled: bool) -> None:
     def outer(x: Any) -> Any:
-        trace = current_trace()
-        assert trace is not None
-        trace.is_rolled = will_be_compiled
         tape = record_for_transform(sum_of_sines, lambda way: sum_of_sines, [input_of(x)]).tape
         assert (names(tape) == ["sin", "sum", "add"]) == will_be_compiled
         return x
 
-    record_call(outer, [input_of(X)], name="outer")
+    record_call(outer, [input_of(X)], name="outer", whole=WholeRun(is_rolled=will_be_compiled))
 
 
 def test_windows_in_a_body_are_joined_with_their_product_before_a_derivative_is_taken() -> None:
