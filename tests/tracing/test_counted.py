@@ -25,9 +25,9 @@ from wengert.tracing.counted import (
     MOST_TRIES,
     Counts,
     IterationNote,
-    Looks,
     NotCounted,
     NotedValue,
+    Noting,
     _Note,
     _Unknown,
 )
@@ -394,11 +394,11 @@ def test_a_comparison_that_asks_for_the_truth_of_its_result_itself(
 ) -> None:
     """As of Python 3.13: of an equality it may be one of two lists, and of all that follow in its place."""
     monkeypatch.setattr(counted, "asks_truth", lambda frame: asks)
-    trace: Any = types.SimpleNamespace(looks=Looks())
+    trace: Any = types.SimpleNamespace(noting=Noting())
     frame = sys._getframe()
     is_its_own = asks is Truth.COMPARISON and made_by not in ("equal", "logical_and")
     assert counted._looks_itself(trace, frame, made_by) == is_its_own
-    assert len(trace.looks.container_comparisons) == (not is_its_own)
+    assert len(trace.noting.container_comparisons) == (not is_its_own)
 
 
 # ------------------------------------------------------------------------------------------- what stands beside it

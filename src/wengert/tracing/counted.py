@@ -216,8 +216,8 @@ class NotedValue(NamedTuple):
         return is_it and self.view == other.view and self.memory == other.memory
 
 
-class Looks:
-    """The looks at values while one trace was open, and what the notes on them need of it."""
+class Noting:
+    """The state of the notes on one trace: when values were looked at, and which step made which value."""
 
     def __init__(self) -> None:
         self.kept: dict[int, Any] = {}
@@ -230,7 +230,7 @@ class Looks:
         """The step that made each value, and which of its outputs it is, of the first ``_n_seen`` steps."""
         self._n_seen = 0
 
-    def add(self, n_steps: int) -> None:
+    def look(self, n_steps: int) -> None:
         """Note that somebody has looked at a value when there were so many steps."""
         self._counts.append(n_steps)
 
@@ -267,7 +267,7 @@ def note_iteration(trace: Trace, made_by: str, loop: int | None = None) -> Itera
     around = [loops_around(place_of(f)) for f in frames[looping + 1 :]]
     if any(loops and loops[0].kind == "for" for loops in around):
         return None
-    trace.looks.kept[id(frames[looping])] = frames[looping]
+    trace.noting.kept[id(frames[looping])] = frames[looping]
     note = _Note(trace)
     try:
         beside = tuple([note.of_frame(f) for f in frames])
@@ -300,8 +300,8 @@ def _looks_itself(trace: Trace, frame: FrameType, made_by: str) -> bool:
         return asks is Truth.BRANCH
     place = place_of(frame)
     if asks is Truth.ITEMS or made_by not in _ORDERINGS:
-        trace.looks.container_comparisons.add(place)
-    return place not in trace.looks.container_comparisons
+        trace.noting.container_comparisons.add(place)
+    return place not in trace.noting.container_comparisons
 
 
 _ORDERINGS = ("less", "less_equal", "greater", "greater_equal", "not_equal")
@@ -383,7 +383,7 @@ class _Note:
         value = x.constant() if x._atom is None else None
         if value is not None:
             return "constant", memory, value.shape, str(value.dtype), _digest(value)
-        self.values.append(x._trace.looks.noted(x, x._trace.builder, memory))
+        self.values.append(x._trace.noting.noted(x, x._trace.builder, memory))
         return "traced", x.aval
 
     def _of_function(self, f: FunctionType) -> Any:
@@ -393,7 +393,7 @@ class _Note:
 
     def _of_ours(self, x: Any) -> Any:
         """Note an object of ours by what it holds: a user's function, or a layer."""
-        self.trace.looks.kept[id(x)] = x
+        self.trace.noting.kept[id(x)] = x
         if hasattr(type(x), "__wengert_parts__"):
             return id(x), self.of(x.__wengert_parts__())
         if hasattr(type(x), "__wrapped__") or "__wrapped__" in getattr(x, "__dict__", ()):
@@ -404,11 +404,11 @@ class _Note:
 
     def _of_globals(self, namespace: dict[str, Any]) -> int:
         """Note the globals of a module by their id: they are watched, and so are their copies."""
-        if id(namespace) not in self.trace.looks.kept:
+        if id(namespace) not in self.trace.noting.kept:
             module = sys.modules.get(str(namespace.get("__name__")))
             if vars(module or object) is not namespace and not self.trace.run.watches(namespace):
                 raise _Unknown
-            self.trace.looks.kept[id(namespace)] = namespace
+            self.trace.noting.kept[id(namespace)] = namespace
         return id(namespace)
 
     def _of_dtype(self, x: np.dtype[Any]) -> str:

@@ -110,7 +110,7 @@ def _guarded(trace: Trace, atom: Atom, kind: str, owner: Tracer, loop: int | Non
             counts.note_guard(expected, note)
     innermost.builder.emit(guard, (inner_atom,), {"expected": expected, "position": -1, "kind": kind})
     for t in open_traces():
-        t.looks.add(len(t.builder))
+        t.noting.look(len(t.builder))
     return value
 
 

@@ -26,7 +26,7 @@ from wengert.errors import InternalError
 from wengert.source import Source
 from wengert.tape import Atom, Builder, Tape, building
 from wengert.tracing.callers import KNOWN_INTERNAL, is_internal
-from wengert.tracing.counted import Looks, RunCounts
+from wengert.tracing.counted import Noting, RunCounts
 from wengert.tracing.generators import Generators
 from wengert.tracing.interception import _opened
 from wengert.tracing.lifting import Lifted
@@ -87,7 +87,7 @@ class Trace:
         self.builder.locate = self.locate
         self.lifted = Lifted(follow)
         self.looking = Looking()
-        self.looks = Looks()
+        self.noting = Noting()
         self.read_only = ReadOnly()
         self.decisions: Decisions | None = None
         """The decisions of this run, if it is that of the body of a loop or a branch: see decisions.py."""
@@ -146,7 +146,7 @@ class Trace:
         self.builder.locate = None
         self._overtaken.clear()
         self._lines.clear()
-        self.looks.kept.clear()
+        self.noting.kept.clear()
         self.lifted.end()
         self.looking.end()
         self.read_only.end(self, is_error)
