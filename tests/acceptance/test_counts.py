@@ -83,7 +83,7 @@ def rows_of_a_matrix(x: Any) -> Any:
 LOOPS = [sum_of_reads, recurrence, updates_in_place, slices_of_one_array, rows_of_a_matrix]
 
 
-@pytest.mark.sampled(5, "loops of 4000 turns")
+@pytest.mark.sampled(5, "loops of 4000 iterations")
 @pytest.mark.parametrize("f", LOOPS)
 def test_the_gradient_of_a_loop_has_linearly_many_steps(f: Callable[[Any], Any]) -> None:
     """n reads, writes or slices of one array: forward and backward part grow as n, and so do all bytes made."""
@@ -101,7 +101,7 @@ def test_the_gradient_of_a_loop_is_right(f: Callable[[Any], Any]) -> None:
     assert_gradient(wg.grad(f)(x), f, x)
 
 
-@pytest.mark.sampled(5, "loops of 4000 turns, every allocation counted")
+@pytest.mark.sampled(5, "loops of 4000 iterations, every allocation counted")
 @pytest.mark.parametrize("f", LOOPS)
 def test_the_gradient_of_a_loop_needs_linearly_many_bytes(f: Callable[[Any], Any]) -> None:
     """Peak memory of one run of the program: a constant number of n-vectors and n scalars, not n vectors."""
@@ -114,7 +114,7 @@ def test_the_gradient_of_a_loop_needs_linearly_many_bytes(f: Callable[[Any], Any
     assert peaks[4000] < 4000 * 400  # one 4000-vector for each of 4000 steps would be 128 MB
 
 
-@pytest.mark.deep("loops of 4000 turns under the profiler")
+@pytest.mark.deep("loops of 4000 iterations under the profiler")
 @pytest.mark.parametrize("f", LOOPS)
 def test_recording_and_differentiating_a_loop_is_linear_work(f: Callable[[Any], Any]) -> None:
     """The calls that Python makes for record, derivative and passes, counted: no step looks at all the others."""
@@ -128,7 +128,7 @@ def test_recording_and_differentiating_a_loop_is_linear_work(f: Callable[[Any], 
     assert_linear(calls)
 
 
-@pytest.mark.sampled(2, "a loop of 4000 turns")
+@pytest.mark.sampled(2, "a loop of 4000 iterations")
 @pytest.mark.parametrize("n", [1000, 4000])
 def test_writes_in_a_loop_make_no_copies_of_the_array(n: int) -> None:
     """The forward program of n writes a[i] = f(a[i - 1]): few arrays of size n at any time, however large n."""

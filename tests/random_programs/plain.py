@@ -52,9 +52,9 @@ class Plain(Differences):
         return _owned(carry)
 
     def scan(self, body: Any, carry: Any, xs: Any, length: int | None = None, reverse: bool = False, **_: Any) -> Any:
-        turns = range(len(tree.flatten(xs)[0][0]) if length is None else length)
-        made: list[Any] = [None] * len(turns)
-        for k in reversed(turns) if reverse else turns:
+        rows = range(len(tree.flatten(xs)[0][0]) if length is None else length)
+        made: list[Any] = [None] * len(rows)
+        for k in reversed(rows) if reverse else rows:
             carry, made[k] = body(carry, None if xs is None else tree.map(lambda x, k=k: x[k], xs))
         if made[0] is None:
             return _owned(carry), None

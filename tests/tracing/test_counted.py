@@ -236,11 +236,11 @@ def in_the_order_of_a_dict() -> Any:
 
 def in_which_list_it_is() -> Any:
     lists: Any = [[], []]
-    turns = [lists[0]] * 8 + [lists[1]]
+    order = [lists[0]] * 8 + [lists[1]]
 
     def tick() -> int:
-        turns.append(turns.pop(0))
-        return 9 if turns[-1] is lists[1] else 0
+        order.append(order.pop(0))
+        return 9 if order[-1] is lists[1] else 0
 
     return tick
 
