@@ -129,6 +129,11 @@ def test_shapes_and_numbers(name: str) -> None:
     assert np.isnan(f(np.array([np.nan]))).all()
 
 
+def test_hard_tanh_of_unsigned_integers() -> None:
+    """They hold no -1, which NumPy refuses to make one."""
+    np.testing.assert_array_equal(nn.hard_tanh(np.array([0, 1 << 63], np.uint64)), [0.0, 1.0])
+
+
 @pytest.mark.sampled(5, "each activation is compiled behind a product")
 @pytest.mark.parametrize("name", CASES)
 def test_behind_a_product_and_a_bias(name: str) -> None:

@@ -128,7 +128,7 @@ def hard_tanh(x: Array) -> Array:
     >>> nn.hard_tanh(np.array([-3.0, 0.5, 2.0]))
     array([-1. ,  0.5,  1. ])
     """
-    return np.where(x <= -1, -1, np.where(x >= 1, 1, x))
+    return np.where(x <= -1, -1.0, np.where(x >= 1, 1.0, x))
 
 
 @wg.expect.checked

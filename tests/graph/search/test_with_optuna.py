@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
 import sys
 from contextlib import closing
@@ -42,6 +43,14 @@ def bowl(candidate: Any, seed: int) -> dict[str, float]:
 
 def random(path: Path, **options: Any) -> Any:
     return search.study(path, sampler=optuna.samplers.RandomSampler(0), **options)
+
+
+def test_a_study_keeps_no_file_open_between_trials(tmp_path: Path) -> None:
+    path = tmp_path / "search.db"
+    study = random(path)
+    study.optimize(search.objective(SMALL, bowl), n_trials=2)
+    opened = [os.path.realpath(one.path) for one in os.scandir("/proc/self/fd")]
+    assert len(study.trials) == 2 and str(path) not in opened
 
 
 def test_a_study() -> None:

@@ -135,13 +135,17 @@ def study(path: str | os.PathLike[str], *, retries: int = 3, **options: Any) -> 
     """
     optuna = _optuna()
     import sqlalchemy.exc
+    from sqlalchemy.pool import NullPool
 
     with _alone_in(Path(path).absolute().parent), warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # what they say of heartbeats
         try:
             storage = optuna.storages.RDBStorage(
                 f"sqlite:///{Path(path).absolute()}",
-                engine_kwargs={"connect_args": {"timeout": PATIENCE_S}},
+                engine_kwargs={
+                    "connect_args": {"timeout": PATIENCE_S},
+                    "poolclass": NullPool,  # nobody closes a study: a connection that is kept would be left open
+                },
                 heartbeat_interval=BEAT_S,
                 grace_period=GONE_S,
                 heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=retries),
