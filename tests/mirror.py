@@ -107,7 +107,7 @@ COVERED = [
         "one emitter in several files: whole nests are run and compared with NumPy, to the bit",
         "codegen/nests/chunks.py", "codegen/nests/facts.py", "codegen/nests/folds.py", "codegen/nests/loops.py",
         "codegen/nests/nest.py", "codegen/nests/panels.py", "codegen/nests/points.py", "codegen/nests/sums.py",
-        "codegen/nests/turn.py",
+        "codegen/nests/transpose.py",
     ),
     row(
         "tests/codegen/vecmath/test_table.py",

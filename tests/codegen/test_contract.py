@@ -150,7 +150,7 @@ def test_which_products_are_tiled(
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("m", "n", "k"), [(3, 5, 7), (8, 8, 8), (17, 33, 12), (1, 9, 9), (9, 1, 9), (64, 70, 80)])
 def test_batches_of_products(m: int, n: int, k: int, dtype: Any) -> None:
-    """The same bits in parts; operands turned round, and one for all."""
+    """The same bits in parts; operands transposed, and one for all."""
     rng = np.random.default_rng(m)
     for batch in (3, -(-(1 << 21) // (m * n * k)) + 1):
         if batch * max(m * k, k * n) > 1 << 20:
@@ -158,8 +158,8 @@ def test_batches_of_products(m: int, n: int, k: int, dtype: Any) -> None:
         x, y = rng.normal(size=(batch, m, k)).astype(dtype), rng.normal(size=(batch, k, n)).astype(dtype)
         tolerance = {"rtol": 0, "atol": 1e-4 if dtype == np.float32 else 1e-12}
         np.testing.assert_allclose(same_bits(lambda x, y: x @ y, x, y), x @ y, **tolerance)
-        turned = np.ascontiguousarray(np.swapaxes(y, 1, 2))
-        np.testing.assert_allclose(same_bits(lambda x, y: x @ np.swapaxes(y, 1, 2), x, turned), x @ y, **tolerance)
+        transposed = np.ascontiguousarray(np.swapaxes(y, 1, 2))
+        np.testing.assert_allclose(same_bits(lambda x, y: x @ np.swapaxes(y, 1, 2), x, transposed), x @ y, **tolerance)
         np.testing.assert_allclose(wg.jit(lambda x, y: x @ y)(x, y[0]), x @ y[0], **tolerance)
 
 

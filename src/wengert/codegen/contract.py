@@ -11,7 +11,7 @@ from wengert.codegen.nests.build import nest_call
 from wengert.codegen.nests.channels import taps_of
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Nest
-from wengert.codegen.nests.panels import MAX_TURNED
+from wengert.codegen.nests.panels import MAX_TRANSPOSED
 from wengert.codegen.target import Target
 from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
 from wengert.passes.plan.places import Place, PlanStep, reach
@@ -95,7 +95,7 @@ def is_tiled(product: Product, step: PlanStep, target: Target) -> bool:
         axes = zip(labels, place.strides, place.aval.shape, strict=True)
         beside = [label for label, stride, extent in axes if stride == itemsize and extent > 1]
         is_shared = out[-1] in labels and out[-2] not in labels  # all rows of the result read this operand
-        if out[-1] in beside or (beside == inner and is_shared and k <= MAX_TURNED):
+        if out[-1] in beside or (beside == inner and is_shared and k <= MAX_TRANSPOSED):
             return True
     return False
 
@@ -107,7 +107,7 @@ def _is_in_reach(m: int, n: int, k: int, itemsize: int, vector_bytes: int) -> bo
         return size <= SMALL_PRODUCT
     if row_bytes < FEWEST_BYTES[vector_bytes]:
         return size <= MAX_NARROW
-    return size <= MAX_TILED or (vector_bytes == 64 and k <= MAX_TURNED and m * k * itemsize <= MAX_STREAMED)
+    return size <= MAX_TILED or (vector_bytes == 64 and k <= MAX_TRANSPOSED and m * k * itemsize <= MAX_STREAMED)
 
 
 class Group(NamedTuple):

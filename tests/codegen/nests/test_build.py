@@ -133,7 +133,7 @@ def test_dimensions_lanes_and_strides(
     f: Any, xs: Any, extents: Any, n_kept: int, lanes: int, loads: Any, stores: Any
 ) -> None:
     """Dimensions of length 1 are gone, those that lie one within the other are one, lanes lie side by side, and a
-    column is turned round where enough of a product reads it."""
+    column is transposed where enough of a product reads it."""
     (_, nest), *_ = nests(f, *xs)
     assert (nest.extents, nest.n_kept, nest.lanes) == (extents, n_kept, lanes)
     assert strides_of(nest) == (loads, stores)

@@ -112,11 +112,11 @@ def test_strides(dtype: str, is_static: bool, layout: str) -> None:
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
 @pytest.mark.parametrize("shape", [(2, 3), (64, 64), (65, 33), (130, 70), (2, 67, 40), (3, 2, 300)])
 def test_operands_that_lie_crosswise(shape: tuple[int, ...], dtype: str, where: Any) -> None:
-    """x.T beside x: turned round in blocks, whole ones and what is left of them, at the edge of what may be read, and
+    """x.T beside x: transposed in blocks, whole ones and what is left of them, at the edge of what may be read, and
     in parts."""
-    turned = (*shape[:-2], shape[-1], shape[-2])
+    transposed = (*shape[:-2], shape[-1], shape[-2])
     for at_end, step, dear in itertools.product((True, False), (1, 3), (True, False)):
-        wide = at_the_edge(numbers((*turned[:-2], step * turned[-2], turned[-1]), dtype, 1), at_end)
+        wide = at_the_edge(numbers((*transposed[:-2], step * transposed[-2], transposed[-1]), dtype, 1), at_end)
         x, y = np.swapaxes(wide[..., ::step, :], -1, -2), numbers(shape, dtype)
         steps = (
             expression(dtype) if not dear or dtype[0] != "f" else [("sin", (0,), dtype), ("multiply", (2, 1), dtype)]
@@ -431,7 +431,7 @@ def test_sums_of_many_lanes(shape: tuple[int, ...], dtype: str, where: Any) -> N
 @pytest.mark.parametrize(
     "shape", [(4, 8, 5), (7, 9, 4), (2, 17, 3), (5, 33, 18), (9, 100, 2), (6, 70, 256), (3, 130, 255)]
 )
-def test_operands_of_a_product_that_are_turned_round(
+def test_operands_of_a_product_that_are_transposed(
     monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], dtype: str, where: Any
 ) -> None:
     """a @ b.T with lanes along the columns: whole squares and what is left of them, one panel and several, at the edge
@@ -447,7 +447,7 @@ def test_operands_of_a_product_that_are_turned_round(
         product.check(where)
         goal.check()
         assert "alloca" in emit(product.nest(True)[0], "product", where)  # the panel
-        monkeypatch.setattr(tiles, "MAX_TURNED", k - 1)  # a sum that is too long for one
+        monkeypatch.setattr(tiles, "MAX_TRANSPOSED", k - 1)  # a sum that is too long for one
         assert "alloca" not in emit(product.nest(True)[0], "product", where)
         monkeypatch.undo()
 

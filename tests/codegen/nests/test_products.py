@@ -31,20 +31,20 @@ def run(loops: Loops, tiling: Tiling, where: Target) -> None:
     assert compiled(nest, where)(pointers, (ctypes.c_int64 * len(sizes))(*sizes), 0, loops.extents[0]) == 0
 
 
-def of(m: int, n: int, k: int, dtype: str, is_turned: bool, at_end: bool = True) -> tuple[Array, Array]:
+def of(m: int, n: int, k: int, dtype: str, is_transposed: bool, at_end: bool = True) -> tuple[Array, Array]:
     x, y = at_the_edge(numbers((m, k), dtype), at_end), numbers((k, n), dtype, 1)
-    return x, at_the_edge(y.T.copy(), at_end).T if is_turned else at_the_edge(y, at_end)
+    return x, at_the_edge(y.T.copy(), at_end).T if is_transposed else at_the_edge(y, at_end)
 
 
 @every_target
 @every_float
-@pytest.mark.parametrize("is_turned", [False, True])
-def test_every_remainder_of_rows_and_lanes(is_turned: bool, dtype: str, where: Any) -> None:
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_every_remainder_of_rows_and_lanes(is_transposed: bool, dtype: str, where: Any) -> None:
     """With as few as a tile of each has, and one vector of lanes: nothing beyond the edge is read or written."""
     width = where.lanes(size_of(dtype))
-    tiling = Tiling(4, 3, (1,) if is_turned else ())
+    tiling = Tiling(4, 3, (1,) if is_transposed else ())
     for m, n, at_end in itertools.product((4, 5, 7, 8, 11), range(width, 4 * width + 2), (True, False)):
-        x, y = of(m, n, 6, dtype, is_turned, at_end)
+        x, y = of(m, n, 6, dtype, is_transposed, at_end)
         goal = Guarded(np.empty((m, n), dtype))
         run(product(x, y, goal.array), tiling, where)
         np.testing.assert_array_equal(goal.array, x @ y)
@@ -63,15 +63,15 @@ def test_as_many_terms_as_a_panel_holds(dtype: str) -> None:
 
 
 @every_float
-@pytest.mark.parametrize("is_turned", [False, True])
-def test_the_bits_are_those_of_a_product_of_known_size(is_turned: bool, dtype: str) -> None:
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_the_bits_are_those_of_a_product_of_known_size(is_transposed: bool, dtype: str) -> None:
     where, random = TARGETS["32 bytes"], np.random.default_rng(0)
     x, y = random.standard_normal((24, 40)).astype(dtype), random.standard_normal((40, 47)).astype(dtype)
-    y = y.T.copy().T if is_turned else y
+    y = y.T.copy().T if is_transposed else y
     goal, want = np.empty((24, 47), dtype), np.empty((24, 47), dtype)
     loops = product(x, y, goal)
     tiling = tiling_of(Facts(loops.nest(True)[0], where))
-    assert tiling is not None and bool(tiling.copied) == is_turned
+    assert tiling is not None and bool(tiling.copied) == is_transposed
     run(loops, tiling, where)
     product(x, y, want).run(where)
     np.testing.assert_array_equal(goal, want)

@@ -12,7 +12,7 @@ import pytest
 from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, at_the_edge, facts, numbers, product
 from wengert.codegen.nests.emit import emit
 from wengert.codegen.nests.loops import parts
-from wengert.codegen.nests.panels import MAX_PANEL, is_crowded, is_turned
+from wengert.codegen.nests.panels import MAX_PANEL, is_crowded, is_transposed
 from wengert.codegen.nests.tiles import LATENCY, MOST, best_tile
 from wengert.codegen.target import level
 
@@ -32,13 +32,13 @@ def guarded(x: Array) -> Guarded:
 @every_float
 @pytest.mark.parametrize("n", EDGES)
 def test_what_is_left_over_of_a_product(n: int, dtype: str, where: Any) -> None:
-    for (m, k), at_end, is_turned_round in zip(
+    for (m, k), at_end, is_column_major in zip(
         [(2, 7), (5, 17), (9, 2), (13, 5), (8, 16)],
         itertools.cycle((True, False)),
         itertools.cycle((False, False, True)),
     ):
         x, y = at_the_edge(numbers((m, k), dtype), at_end), numbers((k, n), dtype, 1)
-        y = at_the_edge(y.T.copy(), at_end).T if is_turned_round else at_the_edge(y, at_end)
+        y = at_the_edge(y.T.copy(), at_end).T if is_column_major else at_the_edge(y, at_end)
         goal = Guarded(np.empty((m, n), dtype))
         product(x, y, goal.array).check(where)
         goal.check()
@@ -96,7 +96,7 @@ def in_wide_rows(x: Array, bytes_apart: int) -> Array:
 @every_float
 @pytest.mark.parametrize(("n", "k"), [(9, 100), (32, 100), (50, 70), (50, 200), (97, 250)])
 def test_operands_that_are_copied_first(n: int, k: int, dtype: str, where: Any) -> None:
-    """All at once, or for the columns of each tile; turned round, or because they would push each other out of the
+    """All at once, or for the columns of each tile; transposed, or because they would push each other out of the
     cache. At the edge of what may be read."""
     x, y = numbers((17, k), dtype), numbers((k, n), dtype, 1)
     for copied in (at_the_edge(y.T.copy(), True).T, in_wide_rows(y, 1024)):
@@ -109,7 +109,7 @@ def test_operands_that_are_copied_first(n: int, k: int, dtype: str, where: Any) 
 
 
 def test_which_operands_are_copied() -> None:
-    assert is_turned(0, 100, 1) and not is_turned(1, 100, 1) and not is_turned(0, 1, 100)
+    assert is_transposed(0, 100, 1) and not is_transposed(1, 100, 1) and not is_transposed(0, 1, 100)
     assert is_crowded(0, 1, 128, 64, 8) and is_crowded(0, 1, -128, 64, 8)
     assert not is_crowded(0, 1, 100, 100, 8)  # rows of 800 bytes
     assert not is_crowded(0, 1, 64, 64, 8)  # 32 KiB, which the first cache holds

@@ -17,7 +17,7 @@ from wengert.codegen.memory import size_of
 from wengert.codegen.nests.channels import FEWEST_AT_ONCE, MOST_TAPS, MOST_TERMS, PART, taps_of
 from wengert.codegen.nests.facts import Facts, are_light_sums
 from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
-from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
+from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TRANSPOSED, is_transposed
 from wengert.codegen.nests.products import opened, tiling_of
 from wengert.codegen.strides import grain
 from wengert.codegen.target import Target
@@ -272,8 +272,8 @@ class _Builder:
                 is_memory = k >= n_loads or not self.loads[k][2]
                 weight = 2 if k >= n_loads else 1
                 if is_memory and row[d] != 0:
-                    is_turned = is_static and k < n_loads and self._is_turned(row, kept, d, reduced)
-                    total += weight if row[d] == 1 or is_turned else -2 * weight
+                    is_transposed = is_static and k < n_loads and self._is_transposed(row, kept, d, reduced)
+                    total += weight if row[d] == 1 or is_transposed else -2 * weight
             return total * min(self.extents[d], 8), d
 
         best = max(candidates, key=score)
@@ -305,7 +305,7 @@ class _Builder:
             others = [self.extents[d] for d in kept if d != channel]
             if self.extents[channel] < width or terms < FEWEST_TERMS or w[channel] == 1:
                 continue
-            if self._is_turned(x, kept, along, reduced):
+            if self._is_transposed(x, kept, along, reduced):
                 continue
             filled = lambda d, width=width: self.extents[d] / (-(-self.extents[d] // width) * width)
             if terms > MOST_TERMS:
@@ -330,13 +330,13 @@ class _Builder:
             return kept
         return [*[g for g in kept[:-1] if g is not rows[-1]], rows[-1], kept[-1]]
 
-    def _is_turned(self, row: list[int], kept: list[int], d: int, reduced: list[int]) -> bool:
+    def _is_transposed(self, row: list[int], kept: list[int], d: int, reduced: list[int]) -> bool:
         """Whether a panel holds this operand with its lanes along ``d``, for enough of them and enough rows."""
         around = [k for k in kept if k != d]  # the innermost of them numbers the rows
-        if len(reduced) != 1 or not around or d not in kept or self.extents[reduced[0]] > MAX_TURNED:
+        if len(reduced) != 1 or not around or d not in kept or self.extents[reduced[0]] > MAX_TRANSPOSED:
             return False
         is_worth_it = self.extents[around[-1]] >= FEWEST_ROWS and self.extents[d] >= FEWEST_LANES
-        return is_worth_it and self._are_light_sums() and is_turned(row[around[-1]], row[d], row[reduced[0]])
+        return is_worth_it and self._are_light_sums() and is_transposed(row[around[-1]], row[d], row[reduced[0]])
 
     def _are_light_sums(self) -> bool:
         return are_light_sums([s.function for s in self.steps], [s.function for s in self.post])

@@ -21,7 +21,7 @@ from wengert.codegen.nests.folds import begun, combined, fold_in
 from wengert.codegen.nests.loops import Vector, loop, over_columns, over_kept, over_reduced, over_rows, parts, plus
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.tiles import best_tile, sums_of
-from wengert.codegen.nests.turn import gathered, turned_lines
+from wengert.codegen.nests.transpose import gathered, transposed_lines
 
 MOST_TERMS = 1024  # terms of a sum up to which one panel holds its weights; longer sums are taken by taps
 FEWEST_AT_ONCE, MOST_TAPS = 12, 64  # sums from which on a cotangent is worth a panel, and the most taps
@@ -169,7 +169,7 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
                 if dim < taps.inner:
                     loop(f, 0, points.extents[dim], 1, lambda i: block(dim + 1, {**outer, dim: i}))
                     return
-                above = turned_lines(points, point.inner(outer), taps.cotangent, taps.inner, vectors)
+                above = transposed_lines(points, point.inner(outer), taps.cotangent, taps.inner, vectors)
                 over_rows(f, (first, last), max(1, most // len(places)), lambda c, count: add(above, outer, c, count))
 
             def finish(c: Index) -> None:

@@ -14,7 +14,7 @@ from wengert.codegen.nests.nest import Nest
 from wengert.codegen.nests.panels import PanelBlock
 from wengert.codegen.nests.points import SHORT_CHAIN, Point, Points
 from wengert.codegen.nests.sums import all_sums
-from wengert.codegen.nests.turn import turn
+from wengert.codegen.nests.transpose import into_panels
 from wengert.codegen.target import Target
 
 BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # the size of the blocks that are transposed: 8 KiB (benchmarks/bench_memory.py)
@@ -31,7 +31,7 @@ def emit(nest: Nest, name: str, target: Target) -> str:
     if nest.folds:
         all_sums(points, outside)
     elif crosswise:
-        over_kept(points, outside, nest.ndim - 2, lambda plane: blocks_turned(points, plane, crosswise))
+        over_kept(points, outside, nest.ndim - 2, lambda plane: blocks_transposed(points, plane, crosswise))
     else:
         over_kept(points, outside, nest.ndim, lambda row: elementwise(points, row))
     points.f.lines.append("  ret i32 0")
@@ -69,7 +69,7 @@ def _crosswise(nest: Nest) -> list[int]:
     return crosswise[:MAX_CROSSWISE]
 
 
-def blocks_turned(points: Points, plane: Point, crosswise: list[int]) -> None:
+def blocks_transposed(points: Points, plane: Point, crosswise: list[int]) -> None:
     """Write the loops over blocks of rows and lanes; in each block these operands are transposed before they are
     read."""
     f, dim, lanes = points.f, points.nest.ndim - 2, BLOCK_VECTORS * points.facts.width
@@ -81,10 +81,10 @@ def blocks_turned(points: Points, plane: Point, crosswise: list[int]) -> None:
 
         def columns(first: Index) -> None:
             last = least(f, f.index(first) + lanes, end)
-            turned = turn(points, plane, crosswise, PanelBlock(dim, top, bottom, BLOCK_ROWS, first, lanes))
+            transposed = into_panels(points, plane, crosswise, PanelBlock(dim, top, bottom, BLOCK_ROWS, first, lanes))
 
             def row(i: Index) -> None:
-                p = turned.inner({dim: i})
+                p = transposed.inner({dim: i})
                 points.hoist(p)
                 elementwise(points, p, (first, last), BLOCK_VECTORS)
 

@@ -1,5 +1,6 @@
-"""Panels: copies of operands in which lanes, and the vectors read one after the other, lie side by side. :mod:`turn`
-fills them: once for all rows of a product, and a block at a time in elementwise loops."""
+"""Panels: copies of operands in which lanes, and the vectors read one after the other, lie side by side.
+:mod:`transpose` fills them: once for all rows of a product, and a block at a time in elementwise loops.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from wengert.codegen.memory import load, memory_type, store
 
 FEWEST_ROWS, FEWEST_LANES = 4, 8  # the smallest product for which an operand is transposed (bench_contract.py)
 MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; a larger one is made for each column of tiles ...
-MAX_TURNED = 1024  # ... and has at most so many indices that are summed, 256 KiB: half of the second cache, or less
+MAX_TRANSPOSED = 1024  # ... and has at most so many indices that are summed, 256 KiB: half of the second cache, or less
 FIRST_CACHE = 1 << 15  # bytes of the first cache, or less
 SET_BYTES = 512  # elements that lie a multiple of these bytes apart share at most an eighth of the first cache
 MAX_APART = 1 << 18  # bytes: 64 pages, whose addresses a processor holds at once
 COPIED_ROWS = 16  # the fewest rows of a product for which an operand is copied (benchmarks/bench_contract.py)
 
 
-def is_turned(row: int | None, lane: int | None, summed: int | None) -> bool:
+def is_transposed(row: int | None, lane: int | None, summed: int | None) -> bool:
     """Whether an operand with these strides, in elements, is worth a panel: all rows read the same elements, which lie
     side by side along the summed dimension, not along the lanes."""
     return row == 0 and summed == 1 and lane not in (0, 1)

@@ -17,7 +17,7 @@ from wengert.codegen.nests.nest import Nest, Tiling
 from wengert.codegen.nests.panels import PanelBlock
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.tiles import LONGEST_PANEL, equal_tiling, sums_of
-from wengert.codegen.nests.turn import turn
+from wengert.codegen.nests.transpose import into_panels
 
 FEWEST, MOST_POINTS = 1 << 14, 1 << 20  # multiply-adds (benchmarks/bench_contract.py); above, threads share it
 
@@ -72,7 +72,7 @@ def equal_tiles(points: Points, point: Point, tiling: Tiling) -> None:
             (least(f, plus(first, k * width), n_lanes - width), None) for k in range(lanes // width)
         ]
         block = PanelBlock(2, 0, points.extents[2], LONGEST_PANEL, first, lanes)
-        above = turn(points, point, tiling.copied, block) if tiling.copied else point
+        above = into_panels(points, point, tiling.copied, block) if tiling.copied else point
 
         def row(i: Index) -> None:
             top = least(f, i, n_rows - rows)

@@ -25,9 +25,9 @@ from wengert.codegen.nests.loops import (
     plus,
 )
 from wengert.codegen.nests.nest import Load, Nest, Tiling
-from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TURNED, PanelBlock, is_crowded, is_turned
+from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TRANSPOSED, PanelBlock, is_crowded, is_transposed
 from wengert.codegen.nests.points import Point, Points
-from wengert.codegen.nests.turn import turn
+from wengert.codegen.nests.transpose import into_panels
 
 LATENCY = 10  # additions under way at once: a processor begins two a cycle, and each takes four
 LONGEST = 16  # sums of a tile: with more it takes longer to compile, and no less to run (benchmarks/bench_contract.py)
@@ -191,7 +191,7 @@ def _with_panels(points: Points, point: Point, loads: Sequence[int], first: Inde
     length = points.extents[-1]
     assert isinstance(length, int)
     block = PanelBlock(points.nest.ndim - 1, 0, length, length, first, vectors * points.facts.width)
-    return turn(points, point, loads, block)
+    return into_panels(points, point, loads, block)
 
 
 def _panel_bytes(points: Points, vectors: int) -> int:
@@ -204,12 +204,12 @@ def _copied(facts: Facts) -> list[int]:
     """The numbers of the operands of which all rows read the same, and that should be copied into panels."""
     nest = facts.nest
     n_rows, length = nest.extents[nest.n_kept - 2] or MANY_ROWS, nest.extents[-1]
-    if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED:
+    if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TRANSPOSED:
         return []
     is_long = _n_vectors(facts) > 1 and n_rows >= COPIED_ROWS
 
     def is_copied(x: Load) -> bool:
         row, lane, summed = x.strides[-3:]
-        return is_turned(row, lane, summed) or (is_long and is_crowded(row, lane, summed, length, size_of(x.dtype)))
+        return is_transposed(row, lane, summed) or (is_long and is_crowded(row, lane, summed, length, size_of(x.dtype)))
 
     return [k for k, x in enumerate(nest.loads) if not x.is_index and is_copied(x)]

@@ -14,7 +14,7 @@ from wengert.codegen.nests.points import Point, Points
 SQUARE = 4  # the side of a square that is transposed at once, in elements: larger squares take long to compile
 
 
-def turn(points: Points, point: Point, loads: Sequence[int], block: PanelBlock) -> Point:
+def into_panels(points: Points, point: Point, loads: Sequence[int], block: PanelBlock) -> Point:
     """Copy these operands into panels, transposed if their elements lie side by side along ``block.dim``. Returns the
     point at which they are read from the panels."""
     panels = {k: Panel(points.f, points.loads[k].dtype, block) for k in loads}
@@ -51,7 +51,7 @@ def gathered(points: Points, point: Point, k: int, vectors: Sequence[Vector]) ->
     return point.reading({k: panel})
 
 
-def turned_lines(points: Points, point: Point, k: int, inner: int, vectors: Sequence[Vector]) -> Point:
+def transposed_lines(points: Points, point: Point, k: int, inner: int, vectors: Sequence[Vector]) -> Point:
     """Copy the part of an operand with these lanes, along the dimensions from ``inner`` on, transposed: its elements
     lie side by side along the last dimension. Returns the point at which it is read from the copy."""
     f, nest, operand, width = points.f, points.nest, points.loads[k], points.facts.width
