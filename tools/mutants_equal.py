@@ -71,7 +71,7 @@ EQUAL: dict[str, Equal] = {
     "c74c911cae8c62d1": Equal("ops/special/gammas.py", "12 -> 13", "the term is less than a rounding where it counts"),
     "f894be78742bad1b": Equal("codegen/contract.py", "16 -> 17", EITHER),
     "da1fcccecdc1d634": Equal("codegen/nests/tiles.py", "is_long and is_crowded(...) -> is_crowded(...)", EITHER),
-    "1750d3f92ddebf52": Equal(
+    "f27d84baa3aa2a68": Equal(
         "codegen/nests/transpose.py",
         "if lanes > 1 and (not isinstance(block.start, int)) -> if True",
         "what is asked for ahead changes no result, and which of it is worth it is measured",
