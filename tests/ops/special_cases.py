@@ -1,7 +1,8 @@
 """The families of scipy.special with ordinary operands: one line an op. See :mod:`tests.ops.check_op`.
 
 An operand is a range, of numbers that are drawn from it; of integers where both ends are. What is behind ``|`` are the
-operands in which nobody has written the derivative, or, with a prime, nobody a second one.
+operands in which nobody has written the derivative, or, with a prime, nobody a second one. With ~ it is one that the
+value moves with only together with another.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ beip 0.5:3.0
 ber 0.5:3.0
 berp 0.5:3.0
 bessel_by_order 0.5:3.0 0.5:5.0
-beta_mixture 0.5:3.0 0.5:3.0 0.5:2.0 0.2:0.8 0.2:0.8 | 0 1
+beta_mixture 0.5:3.0 0.5:3.0 0.5:2.0 0.2:0.45 0.2:0.45 | 0 1 3~ 4~
 beta_mixture_by 0.5:3.0 0.5:3.0 0.5:2.0 0.2:0.45 0.2:0.45 | 0 1 2 3 4
 besselpoly 0.5:2.0 1.0:2.0 1.0:2.0 | 1 2
 betaincc 0.5:3.0 0.5:3.0 0.2:0.8
@@ -294,6 +295,7 @@ def _case(line: str) -> Case:
         kw=PARAMETERS.get(name, {}),
         unwritten=tuple(int(k) for k in unwritten.split() if k.isdigit()),
         once=tuple(int(k[:-1]) for k in unwritten.split() if k.endswith("'")),
+        moving=tuple(int(k[:-1]) for k in unwritten.split() if k.endswith("~")),
         dtypes="D" if are_complex else "d",
         keeps_reals=are_complex,
         is_narrow=not name.startswith(("mathieu_cem", "mathieu_sem", "mathieu_mod")),

@@ -16,6 +16,9 @@ from tests.ops.special import slopes
 from tests.ops.special_cases import CASES
 from wengert.errors import MissingRuleError
 from wengert.ops.special import SEVERAL
+from wengert.ops.special.noncentral import beta_mixture
+from wengert.tracing.emit import record
+from wengert.tracing.tracer import Tracer
 
 BY_QUADRATURE = frozenset(
     [
@@ -371,3 +374,19 @@ def test_degrees_of_freedom_of_noncentral_distributions_have_derivatives(ufunc: 
     slope = (cdf(*place[1]) - cdf(*place[0])) / (2 * h)
     solving = [*xs[:at], float(cdf(*xs)), *xs[at + 1 :]]
     np.testing.assert_allclose(wg.grad(ufunc, argnums=at)(*solving), 1 / slope, rtol=1e-4)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_mixture_of_beta_densities_moves_with_both_parts_of_one(is_over: bool) -> None:
+    """w and 1 - w are one variable: of the two, a power is taken of the one that was not rounded."""
+
+    def mixture(h: Any, w: Any) -> Any:
+        operands = [1.7, 2.3, h, w, 1 - w]
+        is_traced = any(isinstance(x, Tracer) for x in operands)
+        return (
+            record(beta_mixture, operands, {"is_over": is_over})
+            if is_traced
+            else beta_mixture.reference(*operands, is_over=is_over)
+        )
+
+    wg.check_derivatives(mixture, np.array([0.4, 1.3, 0.9]), np.array([0.3, 0.8, 0.5]), rtol=1e-7)
