@@ -25,8 +25,10 @@ from wengert.ode.step import (
     LEAST,
     MOST,
     SAFETY,
+    Array,
     Attempt,
     Rate,
+    Real,
     Step,
     TrialStep,
     jacobian,
@@ -47,10 +49,10 @@ MOST_ITERATIONS = 4
 class Bdf:
     name, order, is_implicit, rows, first_mark = "BDF", 1, True, ROWS, 1
 
-    def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
+    def start(self, rate: Rate, t: Real, h: Real, y: Array) -> Any:
         return np.concatenate([y, h * rate(t, y), np.zeros((ROWS - 2) * y.size)])
 
-    def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
+    def begin(self, rate: Rate, t: Real, y: Array, first: Array, h: Real) -> dict[str, Any]:
         no = h != h
         return {
             "table": np.stack([y, h * first, *[0.0 * y] * (ROWS - 2)]),
@@ -114,7 +116,7 @@ class Bdf:
         first = (psi + newton.x) / c  # dy/dt at the end, from the equation that was solved
         return Attempt(is_good, y_new, after.reshape(-1), first, factor, kept, order_after, costs)
 
-    def follow(self, rate: Rate, step: Step, state: Any) -> Any:
+    def follow(self, rate: Rate, step: Step, state: Array) -> Any:
         table = _respaced(state.reshape(ROWS, -1), step.mark, step.h / step.before)
         predicted, psi, c = _equation(table, step.mark, step.h)
         residual = lambda d: d + psi - c * rate(step.end, predicted + d)
@@ -122,11 +124,11 @@ class Bdf:
         d = solution(residual, matrix, 0.0 * psi, 1e-3 + np.abs(predicted))
         return _with_correction(table, step.mark, d).reshape(-1)
 
-    def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
+    def within(self, rate: Rate, step: Step, state: Array, after: Array) -> Callable[[Any], Any]:
         """y within the step, by the polynomial through the last values, of the order of the next step."""
         table = after.reshape(ROWS, -1)
 
-        def at(x: Any) -> Any:
+        def at(x: Real) -> Any:
             total, weight = table[0] * 1.0, 1.0
             for j in range(1, MOST_ORDER + 1):
                 weight = weight * (x - 1 + (j - 1)) / j
@@ -136,16 +138,16 @@ class Bdf:
         return at
 
 
-def _of(constants: tuple[float, ...], order: Any) -> Any:
+def _of(constants: tuple[float, ...], order: int | Array) -> Any:
     return np.array(constants)[order]
 
 
-def _respaced(table: Any, order: Any, ratio: Any) -> Any:
+def _respaced(table: Array, order: int | Array, ratio: Real) -> Any:
     """The backward differences of the same polynomial of this order, at a spacing ``ratio`` times as long."""
     i, j = np.arange(ROWS)[:, None], np.arange(ROWS)[None, :]
     is_used = (i <= order) & (j <= order)
 
-    def differences(ratio: Any) -> Any:
+    def differences(ratio: Real) -> Any:
         """The matrix of binomial coefficients that gives the polynomial's values -ratio, -2 ratio, ... steps on."""
         rows = [np.ones(ROWS)]
         for k in range(1, ROWS):
@@ -156,7 +158,7 @@ def _respaced(table: Any, order: Any, ratio: Any) -> Any:
     return np.where(is_used, change.T, np.eye(ROWS)) @ table
 
 
-def _equation(table: Any, order: Any, h: Any) -> tuple[Any, Any, Any]:
+def _equation(table: Array, order: int | Array, h: Real) -> tuple[Any, Any, Any]:
     """Return the predicted y, ψ, and h / α."""
     j = np.arange(ROWS)
     alpha = _of(ALPHA, order)
@@ -165,7 +167,7 @@ def _equation(table: Any, order: Any, h: Any) -> tuple[Any, Any, Any]:
     return np.where(is_used, 1.0, 0.0) @ table, np.where(is_used, gamma / alpha, 0.0) @ table, h / alpha
 
 
-def _with_correction(table: Any, order: Any, d: Any) -> Any:
+def _with_correction(table: Array, order: int | Array, d: Array) -> Any:
     """The table after a step for which ∇^(order+1) y is ``d``: each row up to the order adds all rows behind it."""
     i, j = np.arange(ROWS)[:, None], np.arange(ROWS)[None, :]
     sums = (i <= j) & (j <= order)
@@ -175,7 +177,7 @@ def _with_correction(table: Any, order: Any, d: Any) -> Any:
     return weights @ table + np.where(i <= order + 2, 1.0, 0.0) * d
 
 
-def _best_order(table: Any, order: Any, error: Any, scale: Any) -> tuple[Any, Any]:
+def _best_order(table: Array, order: int | Array, error: Real, scale: Array) -> tuple[Any, Any]:
     """Return the order with the longest next step, of one less, the same and one more, and the ratio of lengths."""
     fewer = np.where(order > 1, _of(ERROR, np.maximum(order - 1, 0)) * rms(table[order] / scale), np.inf)
     more = _of(ERROR, np.minimum(order + 1, MOST_ORDER)) * rms(table[np.minimum(order + 2, ROWS - 1)] / scale)
@@ -184,7 +186,7 @@ def _best_order(table: Any, order: Any, error: Any, scale: Any) -> tuple[Any, An
     return order + np.argmax(factors) - 1, np.max(factors)
 
 
-def _power(error: Any, order: Any) -> Any:
+def _power(error: Real, order: int | Array) -> Any:
     """error^(-1/order), and infinity where the error is zero."""
     some = np.where(error > 0, error, 1.0)
     return np.where(error > 0, some ** (-1.0 / order), np.inf)

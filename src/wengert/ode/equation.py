@@ -13,7 +13,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.ode.options import Given, Options
-from wengert.ode.step import Rate
+from wengert.ode.step import Array, Rate, Real
 
 EventFunction = Callable[[Any, Any], Any]
 """``value(t, y)`` is zero where an event happens."""
@@ -23,7 +23,7 @@ def rate_of(fun: Callable[..., Any], given: Given) -> Rate:
     """The right-hand side, of the shape and dtype of the state."""
     of_state = wg.joined(lambda t, y: fun(t, y, *given.args))
 
-    def rate(t: Any, y: Any) -> Any:
+    def rate(t: Real, y: Array) -> Any:
         dy = np.asarray(of_state(t, y))
         if dy.shape == () and y.shape == (1,):
             dy = dy.reshape(1)
@@ -39,11 +39,11 @@ def event_values(options: Options, given: Given) -> list[EventFunction]:
     return [wg.joined(lambda t, y, g=g: _number(g, t, y, given.args) * 1.0) for g in options.events]
 
 
-def _number(g: Callable[..., Any], t: Any, y: Any, args: Sequence[Any]) -> Any:
+def _number(g: Callable[..., Any], t: Real, y: Array, args: Sequence[Any]) -> Any:
     return wg.expect.require("solve_ivp", "the result of an event", g(t, y, *args), "RealArray")
 
 
-def crosses(before: Any, after: Any, sign: float) -> Any:
+def crosses(before: Array, after: Array, sign: float) -> Any:
     """Whether an event's function passes zero from one value to the next, in the direction that its event asks for."""
     up, down = (before <= 0) & (after >= 0), (before >= 0) & (after <= 0)
     return up if sign > 0 else down if sign < 0 else up | down

@@ -16,7 +16,7 @@ from wengert.ode.equation import EventFunction, crosses, direction_of, event_val
 from wengert.ode.follow import Followed, around, step_at
 from wengert.ode.options import Given, Options, compiled
 from wengert.ode.search import AT_EVENT
-from wengert.ode.step import Rate
+from wengert.ode.step import Array, Rate
 
 
 def events_of(
@@ -59,7 +59,7 @@ def _where(fun: Callable[..., Any], options: Options, given: Given, followed: Fo
 
 
 def _located(
-    fun: Callable[..., Any], options: Options, event: int, number: int, given: Given, followed: Followed, mask: Any
+    fun: Callable[..., Any], options: Options, event: int, number: int, given: Given, followed: Followed, mask: Array
 ) -> tuple[Any, Any]:
     """Times and states of one event, which happens in the ``number`` steps of the mask."""
     rate, value = rate_of(fun, given), event_values(options, given)[event]
@@ -67,7 +67,9 @@ def _located(
     return wg.scan(lambda _, k: (None, _crossing(rate, value, options, followed, k)), None, steps)[1]
 
 
-def _crossing(rate: Rate, of_event: EventFunction, options: Options, followed: Followed, k: Any) -> tuple[Any, Any]:
+def _crossing(
+    rate: Rate, of_event: EventFunction, options: Options, followed: Followed, k: int | Array
+) -> tuple[Any, Any]:
     """When an event's function is zero in step number ``k``, and the state then: found by halving, with the derivatives
     of a zero."""
     step = step_at(followed, k)
@@ -76,7 +78,7 @@ def _crossing(rate: Rate, of_event: EventFunction, options: Options, followed: F
     fixed = lambda x: wg.stop_gradient(value(x))
     left = fixed(0.0 * step.start)
 
-    def halved(state: Any) -> Any:
+    def halved(state: Array) -> Any:
         low, high, n = state
         middle = (low + high) / 2
         is_left = np.sign(fixed(middle)) == np.sign(left)

@@ -17,7 +17,7 @@ import wengert as wg
 from wengert.ode.equation import rate_of
 from wengert.ode.options import Given, Options
 from wengert.ode.search import FINISHED, SearchState, direction_from
-from wengert.ode.step import Rate, Step
+from wengert.ode.step import Array, Rate, Real, Step
 
 
 class Followed(NamedTuple):
@@ -54,7 +54,7 @@ def follow(fun: Callable[..., Any], options: Options, given: Given, found: Searc
     return followed._replace(outputs=between(rate, options, given, followed, given.t_eval))
 
 
-def between(rate: Rate, options: Options, given: Given, followed: Followed, ts: Any) -> Any:
+def between(rate: Rate, options: Options, given: Given, followed: Followed, ts: Real) -> Any:
     """y at ``ts``, of shape (n, len(ts)), by the method's own interpolation."""
     method, count, times = options.method, followed.found.count, followed.found.times
     n = given.y0.size
@@ -64,7 +64,7 @@ def between(rate: Rate, options: Options, given: Given, followed: Followed, ts: 
     k = np.searchsorted(known, direction * wg.stop_gradient(ts), side="left") - 1
     k = np.clip(k, 0, np.maximum(count - 1, 0))
 
-    def at(t: Any, step: Step, state: Any, after: Any) -> Any:
+    def at(t: Real, step: Step, state: Array, after: Array) -> Any:
         step, is_empty = _lasting(step)
         x = (t - step.start) / step.h
         return np.where(is_empty, state[:n], method.within(rate, step, state, after)(x))
@@ -73,23 +73,23 @@ def between(rate: Rate, options: Options, given: Given, followed: Followed, ts: 
         states = followed.found.states
         return wg.vmap(at)(ts, step_at(followed, k), states[k], states[k + 1]).T
 
-    def again(t: Any, k: Any) -> Any:
+    def again(t: Real, k: int | Array) -> Any:
         return at(t, step_at(followed, k), *around(rate, options, followed, k))
 
     return wg.scan(lambda _, x: (None, wg.checkpoint(again)(*x)), None, (ts, k))[1].T
 
 
-def interpolated(fun: Callable[..., Any], options: Options, given: Given, followed: Followed, ts: Any) -> Any:
+def interpolated(fun: Callable[..., Any], options: Options, given: Given, followed: Followed, ts: Real) -> Any:
     """y at ``ts``, of shape (n, len(ts)), of this equation."""
     return between(rate_of(fun, given), options, given, followed, ts)
 
 
-def step_at(followed: Followed, k: Any) -> Step:
+def step_at(followed: Followed, k: int | Array) -> Step:
     """Step number ``k``, or steps, an array a field."""
     return Step(*[x[k] for x in followed.steps])
 
 
-def around(rate: Rate, options: Options, followed: Followed, k: Any) -> tuple[Any, Any]:
+def around(rate: Rate, options: Options, followed: Followed, k: int | Array) -> tuple[Any, Any]:
     """The states before and after step number ``k``."""
     every, states = options.every, followed.found.states
     if every == 1:
@@ -105,7 +105,7 @@ def _taken(rate: Rate, options: Options) -> Callable[..., Any]:
     if options.every == 1:
         return lambda state, *at: options.method.follow(rate, Step(*at), state)
 
-    def unless_empty(state: Any, *at: Any) -> Any:
+    def unless_empty(state: Array, *at: Any) -> Any:
         step, is_empty = _lasting(Step(*at))
         return np.where(is_empty, state, options.method.follow(rate, step, state))
 
@@ -120,5 +120,5 @@ def _lasting(step: Step) -> tuple[Step, Any]:
     return step._replace(end=end, before=before), is_empty
 
 
-def _in_rows(x: Any, every: int) -> Any:
+def _in_rows(x: Array, every: int) -> Any:
     return x if every == 1 else x.reshape(-1, every)

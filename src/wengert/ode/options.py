@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import wengert as wg
 from wengert.ode.methods import METHODS
-from wengert.ode.step import Method
+from wengert.ode.step import Method, Real
 
 BUDGET = 1 << 30
 """Bytes of the states that are kept, unless somebody says otherwise."""
@@ -73,7 +74,7 @@ def seen(x: Any) -> bool | None:
         return None
 
 
-def method_of(name: Any) -> Method:
+def method_of(name: str | type) -> Method:
     """The method of this name, or of the name of a class of SciPy's."""
     chosen = METHODS.get(name if isinstance(name, str) else name.__name__)
     if chosen is None:
@@ -82,7 +83,7 @@ def method_of(name: Any) -> Method:
     return chosen
 
 
-def initial_state(y0: Any) -> Any:
+def initial_state(y0: ArrayLike) -> Any:
     """The initial state as an array of shape (n,)."""
     y = np.asarray(y0)
     if y.ndim != 1 or not y.size:
@@ -90,7 +91,9 @@ def initial_state(y0: Any) -> Any:
     return y.astype(complex if y.dtype.kind == "c" else float)
 
 
-def check_options(t0: Any, t1: Any, first_step: Any, max_step: Any, max_steps: int | None, atol: Any) -> None:
+def check_options(
+    t0: Real, t1: Real, first_step: float | None, max_step: Real, max_steps: int | None, atol: ArrayLike
+) -> None:
     """Raise where an option makes no sense, as far as its value is seen."""
     if not max_step > 0:
         raise ValueError(f"max_step is {max_step}; expected more than 0")
@@ -102,7 +105,7 @@ def check_options(t0: Any, t1: Any, first_step: Any, max_step: Any, max_steps: i
         raise ValueError(f"first_step is {first_step}; expected more than 0, and no more than t_span")
 
 
-def check_times(times: Any, t0: Any, t1: Any) -> None:
+def check_times(times: Any, t0: Real, t1: Real) -> None:
     """Raise where values of t_eval are outside of t_span, or in no order, as far as they are seen."""
     if times is None:
         return
@@ -125,7 +128,7 @@ def spacing(room: int, budget: float) -> int:
     return every
 
 
-def event_functions(events: Any) -> tuple[Callable[..., Any], ...]:
+def event_functions(events: Callable[..., Any] | Sequence[Callable[..., Any]] | None) -> tuple[Callable[..., Any], ...]:
     """The functions of the events as a tuple, as one or several are given, or none."""
     if events is None:
         return ()

@@ -20,9 +20,11 @@ from wengert.ode.step import (
     LEAST,
     MOST,
     SAFETY,
+    Array,
     Attempt,
     Newton,
     Rate,
+    Real,
     Step,
     TrialStep,
     jacobian,
@@ -63,10 +65,10 @@ class Radau:
     name, order, is_implicit, rows, first_mark = "Radau", 3, True, 1, 0
     a, b, c, gamma = A, A[2], C, 0.0
 
-    def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
+    def start(self, rate: Rate, t: Real, h: Real, y: Array) -> Any:
         return y
 
-    def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
+    def begin(self, rate: Rate, t: Real, y: Array, first: Array, h: Real) -> dict[str, Any]:
         n, no = y.size, h != h
         return {
             "jacobian": np.zeros((n, n)),
@@ -120,10 +122,10 @@ class Radau:
         costs = 3 * newton.count + is_good, is_new * 1, 2 * (is_new | memory["is_stale"])
         return Attempt(is_good, y_new, y_new, first, factor, after, np.int64(0), costs)
 
-    def follow(self, rate: Rate, step: Step, state: Any) -> Any:
+    def follow(self, rate: Rate, step: Step, state: Array) -> Any:
         return state + _solved(rate, step, state)[2]
 
-    def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
+    def within(self, rate: Rate, step: Step, state: Array, after: Array) -> Callable[[Any], Any]:
         z = _solved(rate, step, state)
         return lambda x: state + _between(z, x)
 
@@ -134,7 +136,7 @@ def _factored(rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> dict[str,
     wants = memory["wants_jacobian"]
     jac = wg.cond(wants, lambda t, y, old: jacobian(rate, t, y), lambda t, y, old: old, t, y, memory["jacobian"])
 
-    def inverted(h: Any, jac: Any, *_: Any) -> Any:
+    def inverted(h: Real, jac: Array, *_: Any) -> Any:
         one = np.eye(y.size)
         real, (a, b) = REAL / h, (PAIR[0] / h, PAIR[1] / h)
         both = np.concatenate(
@@ -153,14 +155,14 @@ def _factored(rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> dict[str,
     }
 
 
-def _stages(rate: Rate, trial: TrialStep, memory: dict[str, Any], scale: Any) -> Newton:
+def _stages(rate: Rate, trial: TrialStep, memory: dict[str, Any], scale: Array) -> Newton:
     """Solve for the transformed stages by Newton's iteration, from a guess by the polynomial of the step before."""
     t, h, y = trial[:3]
     inverse_t = np.array(INVERSE_T)
     ahead = 1 + np.array(C) * h / memory["before"]
     guess = np.stack([_between(memory["z"], ahead[i]) - memory["z"][2] for i in range(3)])
 
-    def change(w: Any) -> Any:
+    def change(w: Array) -> Any:
         z = np.array(T) @ w
         f = inverse_t @ np.stack([rate(t + C[i] * h, y + z[i]) for i in range(3)])
         a, b = PAIR
@@ -172,7 +174,7 @@ def _stages(rate: Rate, trial: TrialStep, memory: dict[str, Any], scale: Any) ->
     return simplified_newton(change, lambda dw: rms(dw / scale), inverse_t @ guess, MOST_ITERATIONS, tol)
 
 
-def _error(rate: Rate, trial: TrialStep, memory: dict[str, Any], z: Any, scale: Any) -> Any:
+def _error(rate: Rate, trial: TrialStep, memory: dict[str, Any], z: Array, scale: Array) -> Any:
     """The error of a step by the embedded formula of order 3; filtered once more if the trial before was too long."""
     t, h, y, first = trial[:4]
     of_stages = np.array(E) @ z / h
@@ -182,7 +184,7 @@ def _error(rate: Rate, trial: TrialStep, memory: dict[str, Any], z: Any, scale: 
     return wg.cond(memory["was_inaccurate"] & (norm > 1), twice, lambda y, error: norm, y, error)
 
 
-def _longer(h: Any, asked_before: Any, error: Any, error_before: Any) -> Any:
+def _longer(h: Real, asked_before: Real, error: Real, error_before: Real) -> Any:
     """The factor of the next step's length by Gustafsson's predictive controller. ``asked_before`` is the length that
     was asked for, as SciPy's h_abs_old."""
     has_before = (asked_before > 0) & (error > 0)
@@ -192,22 +194,22 @@ def _longer(h: Any, asked_before: Any, error: Any, error_before: Any) -> Any:
     return np.where(error > 0, multiplier * safe**-0.25, np.inf)
 
 
-def _between(z: Any, x: Any) -> Any:
+def _between(z: Array, x: Real) -> Any:
     """The difference from y of the polynomial through the stages, at x."""
     weights = [x * (row[0] + x * (row[1] + x * row[2])) for row in P]
     return weights[0] * z[0] + weights[1] * z[1] + weights[2] * z[2]
 
 
-def _solved(rate: Rate, step: Step, y: Any) -> Any:
+def _solved(rate: Rate, step: Step, y: Array) -> Any:
     """The stages as the solution of their equations, with its derivatives."""
     t, h, n = step.start, step.h, y.size
 
-    def residual(z: Any) -> Any:
+    def residual(z: Array) -> Any:
         stages = z.reshape(3, n)
         f = np.stack([rate(t + C[i] * h, y + stages[i]) for i in range(3)])
         return z - h * (np.array(A) @ f).reshape(3 * n)
 
-    def matrix(z: Any) -> Any:
+    def matrix(z: Array) -> Any:
         jacobians = [jacobian(rate, t + C[i] * h, y + z.reshape(3, n)[i]) for i in range(3)]
         rows = [np.concatenate([-h * a * jac for a, jac in zip(row, jacobians, strict=True)], axis=1) for row in A]
         return np.eye(3 * n) + np.concatenate(rows)

@@ -18,8 +18,10 @@ from wengert.ode.step import (
     LEAST,
     MOST,
     SAFETY,
+    Array,
     Attempt,
     Rate,
+    Real,
     Step,
     TrialStep,
     combined,
@@ -65,10 +67,10 @@ class RungeKutta:
     def first_mark(self) -> int:
         return 0
 
-    def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
+    def start(self, rate: Rate, t: Real, h: Real, y: Array) -> Any:
         return y
 
-    def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
+    def begin(self, rate: Rate, t: Real, y: Array, first: Array, h: Real) -> dict[str, Any]:
         return {}
 
     def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt:
@@ -92,14 +94,14 @@ class RungeKutta:
         size = np.abs(h) * np.sqrt(np.sum(np.abs(stages[-1] - stages[-2]) ** 2) / np.where(apart > 0, apart, np.inf))
         return Attempt(is_good, y_new, y_new, stages[-1], factor, {}, np.int64(0), costs), size
 
-    def follow(self, rate: Rate, step: Step, state: Any) -> Any:
+    def follow(self, rate: Rate, step: Step, state: Array) -> Any:
         t, h, y = step.start, step.h, state
         first = rate(t, y)
         if not self.gamma:
             return self.step(rate, t, h, y, first, 1.0)[0]
         return y + h * combined(self.b, self._solved(rate, t, h, y))
 
-    def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
+    def within(self, rate: Rate, step: Step, state: Array, after: Array) -> Callable[[Any], Any]:
         t, h, y = step.start, step.h, state
         if self.gamma:
             stages = [rate(t, y), rate(t + h, after)]  # by_hermite reads no others
@@ -107,7 +109,7 @@ class RungeKutta:
             stages = self.step(rate, t, h, y, rate(t, y), 1.0)[1]
         return self.dense(self, rate, t, h, y, after, stages)
 
-    def step(self, rate: Rate, t: Any, h: Any, y: Any, first: Any, scale: Any) -> tuple[Any, list[Any], Any]:
+    def step(self, rate: Rate, t: Real, h: Real, y: Array, first: Array, scale: Real) -> tuple[Any, list[Any], Any]:
         """y at t + h, the stages with the derivative at the end, and whether the stages were found."""
         if self.gamma:
             stages, is_found = implicit_stages(self, rate, t, h, y, first, scale)
@@ -118,7 +120,7 @@ class RungeKutta:
         y_new = y + h * combined(self.b, stages)
         return y_new, [*stages, rate(t + h, y_new)], is_found
 
-    def _solved(self, rate: Rate, t: Any, h: Any, y: Any) -> list[Any]:
+    def _solved(self, rate: Rate, t: Real, h: Real, y: Array) -> list[Any]:
         """The stages, each as the solution of its equation, with its derivatives."""
         stages, scale = [rate(t, y)], (1e-3 + np.abs(y)) / np.abs(h * self.gamma)
         inverse = np.linalg.inv(wg.stop_gradient(newton_matrix(rate, t, y, h * self.gamma)))
@@ -129,7 +131,7 @@ class RungeKutta:
             stages.append(solution(residual, matrix, stages[-1], scale, inverse))
         return stages
 
-    def error_norm(self, h: Any, stages: Sequence[Any], scale: Any) -> Any:
+    def error_norm(self, h: Real, stages: Sequence[Any], scale: Array) -> Any:
         """The estimate of the error of a step, in units of what is allowed: 1 is as large as may be."""
         if self.name == "DOP853":
             e3, e5 = [combined(e, stages) / scale for e in (E3, E5)]
@@ -145,13 +147,13 @@ MOST_ITERATIONS = 8
 CONVERGED = 1e-3  # of the error that is allowed
 
 
-def newton_matrix(rate: Rate, t: Any, y: Any, h: Any) -> Any:
+def newton_matrix(rate: Rate, t: Real, y: Array, h: Real) -> Any:
     """I − h ∂f/∂y."""
     return np.eye(y.size) - h * jacobian(rate, t, y)
 
 
 def implicit_stages(
-    method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, first: Any, scale: Any
+    method: RungeKutta, rate: Rate, t: Real, h: Real, y: Array, first: Array, scale: Real
 ) -> tuple[list[Any], Any]:
     """The stages by the simplified Newton iteration, with the Jacobian at the step's beginning, and whether it
     converged: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.8."""
@@ -160,7 +162,7 @@ def implicit_stages(
     for i in range(1, len(method.b)):
         at, known = t + method.c[i] * h, y + h * combined(method.a[i][:i], stages)
 
-        def improved(state: Any, at: Any = at, known: Any = known) -> Any:
+        def improved(state: Array, at: Real = at, known: Array = known) -> Any:
             k, _, count = state
             change = inverse @ (rate(at, known + h * method.gamma * k) - k)
             return k + change, rms(h * method.gamma * change / scale), count + 1
@@ -175,11 +177,11 @@ def implicit_stages(
 # -------------------------------------------------------------------------------------------------- within a step
 
 
-def by_polynomials(p: Any) -> Callable[..., Any]:
+def by_polynomials(p: Real) -> Callable[..., Any]:
     """y + h Σ_j k_j Σ_m p[j, m] x^(m+1)."""
 
-    def dense(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any]) -> Any:
-        def at(x: Any) -> Any:
+    def dense(method: RungeKutta, rate: Rate, t: Real, h: Real, y: Array, y_new: Array, stages: Sequence[Any]) -> Any:
+        def at(x: Real) -> Any:
             powers = [x ** (m + 1) for m in range(len(weights[0]))]
             total = y * 1.0
             for row, k in zip(weights, stages, strict=True):
@@ -194,10 +196,10 @@ def by_polynomials(p: Any) -> Callable[..., Any]:
     return dense
 
 
-def by_hermite(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any]) -> Any:
+def by_hermite(method: RungeKutta, rate: Rate, t: Real, h: Real, y: Array, y_new: Array, stages: Sequence[Any]) -> Any:
     """The cubic through both ends with their derivatives."""
 
-    def at(x: Any) -> Any:
+    def at(x: Real) -> Any:
         change = y_new - y
         ends = (1 - 2 * x) * change + (x - 1) * h * stages[0] + x * h * stages[-1]
         return (1 - x) * y + x * y_new + x * (x - 1) * ends
@@ -205,7 +207,7 @@ def by_hermite(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: An
     return at
 
 
-def of_dop853(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any]) -> Any:
+def of_dop853(method: RungeKutta, rate: Rate, t: Real, h: Real, y: Array, y_new: Array, stages: Sequence[Any]) -> Any:
     """The polynomial of order 7 within a step of DOP853, with three more stages: Hairer, Nørsett, Wanner (1993),
     section II.6."""
     k = list(stages)
@@ -214,7 +216,7 @@ def of_dop853(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any
     change = y_new - y
     terms = [change, h * k[0] - change, 2 * change - h * (stages[-1] + k[0]), *[h * combined(d, k) for d in EXTRA_D]]
 
-    def at(x: Any) -> Any:
+    def at(x: Real) -> Any:
         total: Any = 0.0
         for i, term in enumerate(reversed(terms)):
             total = (total + term) * (x if i % 2 == 0 else 1 - x)
@@ -223,7 +225,7 @@ def of_dop853(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any
     return at
 
 
-def _of_scipy(method: Any, order: int) -> RungeKutta:
+def _of_scipy(method: type, order: int) -> RungeKutta:
     dense = of_dop853 if method is DOP853 else by_polynomials(method.P)
     e = None if method is DOP853 else method.E
     return RungeKutta(method.__name__, method.A, method.B, method.C, e, order, dense)

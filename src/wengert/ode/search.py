@@ -8,7 +8,7 @@ SciPy's, so that its methods take the same steps here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 import wengert as wg
 from wengert.ode.equation import crosses, direction_of, event_values, rate_of
 from wengert.ode.options import Given, Options
-from wengert.ode.step import Method, Rate, TrialStep, rms
+from wengert.ode.step import Array, Method, Rate, Real, TrialStep, rms
 
 RUNNING, AT_EVENT, FINISHED, TOO_SMALL, FULL = 0, 1, 2, 3, 4
 
@@ -75,7 +75,7 @@ def _rooms(options: Options) -> tuple[Any, Any, int]:
     return np.zeros(size), np.full(size, options.method.first_mark), rows + 1
 
 
-def _begun(rate: Rate, values: Any, options: Options, given: Given) -> SearchState:
+def _begun(rate: Rate, values: Sequence[Any], options: Options, given: Given) -> SearchState:
     """The search before its first step."""
     method, t0, y0, direction = options.method, given.t0, given.y0, direction_from(given)
     first = rate(t0, y0)
@@ -114,7 +114,7 @@ def _with_room(options: Options, before: SearchState) -> SearchState:
     return before._replace(status=np.int64(RUNNING), times=times, states=states, marks=marks)
 
 
-def _attempted(rate: Rate, values: Any, options: Options, given: Given, now: SearchState) -> SearchState:
+def _attempted(rate: Rate, values: Sequence[Any], options: Options, given: Given, now: SearchState) -> SearchState:
     """The search after one more trial."""
     method, room, t1, direction = options.method, options.room, given.t1, direction_from(given)
     t, y, was_rejected = now.t, now.y, now.was_rejected
@@ -161,7 +161,7 @@ def _attempted(rate: Rate, values: Any, options: Options, given: Given, now: Sea
     )
 
 
-def _first_step(rate: Rate, method: Method, given: Given, first: Any, direction: Any) -> Any:
+def _first_step(rate: Rate, method: Method, given: Given, first: Array, direction: Real) -> Any:
     """The length of the first step: Hairer, Nørsett, Wanner (1993), section II.4."""
     y0, t0, t1 = given.y0, given.t0, given.t1
     scale = given.atol + np.abs(y0) * given.rtol

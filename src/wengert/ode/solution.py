@@ -13,6 +13,7 @@ from wengert.ode.events import events_of
 from wengert.ode.follow import Followed, interpolated
 from wengert.ode.options import Given, Options, compiled
 from wengert.ode.search import AT_EVENT, FINISHED, FULL, SearchState
+from wengert.ode.step import Array, Real
 
 MESSAGES = {
     0: "The solver successfully reached the end of the integration interval.",
@@ -57,7 +58,7 @@ class Solution:
     def t_max(self) -> Any:
         return np.max(self.ts)
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: Real) -> Any:
         ts = np.atleast_1d(t) * 1.0
         if not ts.size:
             return np.zeros((self._given.y0.size, 0))
@@ -139,7 +140,7 @@ def batch_result(
 
 
 @wg.primitive(type=lambda status, count: np.empty(status.shape, np.int64))
-def _has_room(status: Any, count: Any) -> Any:
+def _has_room(status: Array, count: Array) -> Any:
     """The status; raises where there was too little room for the steps."""
     if np.any(status == FULL):
         what = f"solve_ivp: more than {int(np.max(count))} steps, in a batch or in the body of a loop"
@@ -148,7 +149,7 @@ def _has_room(status: Any, count: Any) -> Any:
 
 
 @_has_room.def_batch
-def _have_room(batched: Any, status: Any, count: Any) -> Any:
+def _have_room(batched: bool, status: Array, count: Array) -> Any:
     return _has_room(status, count)
 
 

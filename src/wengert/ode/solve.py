@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import wengert as wg
 from wengert.ode.follow import follow
@@ -37,7 +38,8 @@ ROOM = 256
 UNSEEN_ROOM = 1024
 """The number of steps that there is room for where nobody sees how many they are."""
 
-Array = Any
+Array = ArrayLike
+"""What the door makes an array of."""
 
 
 @wg.expect.checked

@@ -14,6 +14,12 @@ import numpy as np
 
 import wengert as wg
 
+Array = np.ndarray[Any, Any]
+"""y, and what has its shape or has it for rows; traced where a solver is compiled, which the types do not tell."""
+
+Real = float | Array
+"""A number, float64[] where it is traced: t, h, a factor of h."""
+
 Rate = Callable[[Any, Any], Any]
 """``rate(t, y)`` is dy/dt, for t, float64[], and y, of shape (n,)."""
 
@@ -95,27 +101,27 @@ class Method(Protocol):
         """The mark at the start of the first step."""
         ...
 
-    def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
+    def start(self, rate: Rate, t: Real, h: Real, y: Array) -> Any:
         """The state with which the first step, of length h, begins."""
         ...
 
-    def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
+    def begin(self, rate: Rate, t: Real, y: Array, first: Array, h: Real) -> dict[str, Any]:
         """The memory for the first trial."""
         ...
 
     def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt: ...
 
-    def follow(self, rate: Rate, step: Step, state: Any) -> Any:
+    def follow(self, rate: Rate, step: Step, state: Array) -> Any:
         """The state after a step, in a form whose derivative is right: a value that was found by iteration is
         differentiated as the solution of its equations."""
         ...
 
-    def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
+    def within(self, rate: Rate, step: Step, state: Array, after: Array) -> Callable[[Any], Any]:
         """Return the function of x, 0 <= x <= 1, that gives y at start + x h."""
         ...
 
 
-def rms(x: Any) -> Any:
+def rms(x: Array) -> Any:
     return np.sqrt(np.sum(np.abs(x) ** 2) / x.size)
 
 
@@ -140,7 +146,7 @@ def numbers(table: Any) -> Any:
 # as factors and 12 solutions.
 
 
-def jacobian(rate: Rate, t: Any, y: Any) -> Any:
+def jacobian(rate: Rate, t: Real, y: Array) -> Any:
     """∂f/∂y at (t, y): float64[n, n]."""
     return wg.jacobian(lambda y: rate(t, y))(y)
 
@@ -155,7 +161,9 @@ class Newton(NamedTuple):
     x: Any
 
 
-def simplified_newton(change: Callable[[Any], Any], size: Callable[[Any], Any], x: Any, most: int, tol: Any) -> Newton:
+def simplified_newton(
+    change: Callable[[Any], Any], size: Callable[[Any], Any], x: Real, most: int, tol: Real
+) -> Newton:
     """Iterate x + change(x) until the remaining error, estimated from the speed, is smaller than ``tol``, or would not
     be after ``most`` iterations: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.8."""
     running, found, lost = 0, 1, 2
@@ -185,14 +193,18 @@ CONVERGED, EXACT = 1e-10, 1e-13
 
 
 def solution(
-    residual: Callable[[Any], Any], matrix: Callable[[Any], Any], guess: Any, scale: Any, inverse: Any = None
+    residual: Callable[[Any], Any],
+    matrix: Callable[[Any], Any],
+    guess: Array,
+    scale: Array,
+    inverse: Array | None = None,
 ) -> Any:
     """The zero of ``residual``, whose derivative is ``matrix``, by Newton's iteration from ``guess``, with the
     derivatives of a zero. If the ``inverse`` of a matrix near to those is known, it is tried first."""
     fixed = wg.stop_gradient
     value, guess = lambda x: fixed(residual(x)), fixed(guess)
 
-    def by_newton(x: Any) -> Any:
+    def by_newton(x: Real) -> Any:
         def with_a_matrix(now: Any) -> Any:
             x, _, number = now
             inverse = np.linalg.inv(fixed(matrix(x)))
@@ -209,7 +221,7 @@ def solution(
     return wg.known_root(residual, x, matrix)
 
 
-def _with_one_matrix(residual: Callable[[Any], Any], inverse: Any, x: Any, scale: Any) -> tuple[Any, Any]:
+def _with_one_matrix(residual: Callable[[Any], Any], inverse: Array, x: Real, scale: Array) -> tuple[Any, Any]:
     """Iterate with the inverse of one matrix, as long as each change is less than half of the one before, which in the
     end rounding prevents; return x and the size of the last change."""
 

@@ -18,7 +18,7 @@ import numpy as np
 import wengert as wg
 from wengert.ode.radau import Radau
 from wengert.ode.runge_kutta import RungeKutta
-from wengert.ode.step import Attempt, Rate, Step, TrialStep
+from wengert.ode.step import Array, Attempt, Method, Rate, Real, Step, TrialStep
 
 EXPLICITLY, IMPLICITLY = 0, 1
 UNSTABLE = 3.3
@@ -38,10 +38,10 @@ class Switching:
     def __init__(self, name: str, explicit: RungeKutta) -> None:
         self.name, self.explicit, self.implicit = name, explicit, Radau()
 
-    def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
+    def start(self, rate: Rate, t: Real, h: Real, y: Array) -> Any:
         return y
 
-    def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
+    def begin(self, rate: Rate, t: Real, y: Array, first: Array, h: Real) -> dict[str, Any]:
         return {"is_stiff": h != h, "signs": np.int64(0), "implicit": self.implicit.begin(rate, t, y, first, h)}
 
     def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt:
@@ -67,15 +67,15 @@ class Switching:
         }
         return tried._replace(memory=after, mark=np.where(is_stiff, IMPLICITLY, EXPLICITLY))
 
-    def follow(self, rate: Rate, step: Step, state: Any) -> Any:
+    def follow(self, rate: Rate, step: Step, state: Array) -> Any:
         by = lambda method: lambda step, state: method.follow(rate, step, state)
         return wg.cond(step.mark_after == IMPLICITLY, by(self.implicit), by(self.explicit), step, state)
 
-    def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
+    def within(self, rate: Rate, step: Step, state: Array, after: Array) -> Callable[[Any], Any]:
         """y within the step, by the polynomial of the method that took it, of degree 4 at most."""
 
-        def values(method: Any) -> Any:
-            def at_nodes(step: Step, state: Any, after: Any) -> Any:
+        def values(method: Method) -> Any:
+            def at_nodes(step: Step, state: Array, after: Array) -> Any:
                 y = method.within(rate, step, state, after)
                 return np.stack([y(x) for x in NODES])
 
