@@ -21,13 +21,14 @@ from itertools import takewhile
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.errors import InternalError, ShapeError, StructureError, message, say_where
 from wengert.expect import checked, given, refused
 from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions, key_of
 
-Array = Any
+Array = ArrayLike
 
 # ----------------------------------------------------------------------------------------------------- queries
 

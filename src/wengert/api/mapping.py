@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert import config, tree
 from wengert.api.chosen import is_number
@@ -27,7 +28,7 @@ from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.ways import Way
 
-Array = Any
+Array = ArrayLike
 
 
 @checked

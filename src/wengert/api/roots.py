@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert import tree
 from wengert.api.derivatives import stop_gradient
@@ -18,7 +19,7 @@ from wengert.tape import Aval
 from wengert.tracing.emit import record
 from wengert.tracing.stack import current_trace
 
-Array = Any
+Array = ArrayLike
 
 
 @checked

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import wengert as wg
 from wengert.graph import edits
@@ -29,7 +30,7 @@ from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 
 Tree = Any
-Array = Any
+Array = ArrayLike
 DType = Any
 Spec = Any
 Generator = np.random.Generator | int

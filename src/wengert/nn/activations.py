@@ -15,11 +15,9 @@ from scipy import special
 
 import wengert as wg
 from wengert.nn import random
+from wengert.nn.params import Array, RealArray
 
-Array = Any
 Key = Any
-RealArray = Any
-"""An array, a number, or a traced one."""
 
 
 @wg.expect.checked

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import wengert as wg
 from wengert.nn.losses import reduced
 from wengert.nn.normalisation import logsumexp
-
-Array = Any
+from wengert.nn.params import Array
 
 
 @wg.expect.checked

@@ -9,8 +9,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.nn.normalisation import softmax
-
-Array = Any
+from wengert.nn.params import Array
 
 
 @wg.expect.checked

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.nn.params import Array
 from wengert.nn.windows import (
     Padding,
     PerAxis,
@@ -30,8 +31,6 @@ from wengert.nn.windows import (
     taken_apart,
     windows,
 )
-
-Array = Any
 
 Activation = Callable[[Any], Any]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.nn.params import Array
 
-Array = Any
 Activation = Callable[[Any], Any]
 
 

@@ -20,10 +20,9 @@ import wengert as wg
 from wengert import optimize
 from wengert.nn.layers.containers import check_finite, watching
 from wengert.nn.losses import cross_entropy
-from wengert.nn.params import paths
+from wengert.nn.params import Array, paths
 from wengert.nn.storage import load_with_notes, save
 
-Array = Any
 Tree = Any
 Arrays = Any
 """A tree of arrays."""

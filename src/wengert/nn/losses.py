@@ -10,9 +10,7 @@ from scipy import special
 import wengert as wg
 from wengert.nn.activations import relu, softplus
 from wengert.nn.normalisation import log_softmax
-
-Array = Any
-RealArray = Any
+from wengert.nn.params import Array, RealArray
 
 
 @wg.expect.checked
@@ -320,7 +318,7 @@ def _check_same(name: str, a: Array, b: Array) -> None:
         )
 
 
-def reduced(each: Array, reduction: str) -> Array:
+def reduced(each: Array, reduction: str) -> Any:
     """Return the mean or the sum of one number a sample, or all of them."""
     if reduction == "mean":
         return np.mean(each)

@@ -10,8 +10,8 @@ import numpy as np
 
 import wengert as wg
 from wengert.nn import random
+from wengert.nn.params import Array
 
-Array = Any
 Key = Any
 Axes = int | Sequence[int]
 

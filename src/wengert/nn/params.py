@@ -12,7 +12,10 @@ import numpy as np
 
 import wengert as wg
 
-Array = Any
+Array = np.ndarray[Any, Any]
+"""An array of numbers, traced or not; at the door, whatever NumPy makes one of."""
+
+RealArray = Array
 Tree = Any
 Arrays = Any
 """A tree of arrays."""

@@ -16,6 +16,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.nn.awaiting import awaits_array
+from wengert.nn.params import Array
 from wengert.nn.windows import (
     Padding,
     PerAxis,
@@ -28,8 +29,6 @@ from wengert.nn.windows import (
     space_rank,
     windows,
 )
-
-Array = Any
 
 MANY = 64
 """Up to so many elements of a window, their maximum is that of as many arrays, one for each, which is read faster."""

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 import wengert as wg
+from wengert.nn.params import Array
 
-Array = Any
-DType = Any
+DType = DTypeLike
 Key = Any
 """A key as :func:`key` and :func:`split` make them."""
 Seed = int

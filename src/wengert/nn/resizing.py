@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 import wengert as wg
 from wengert.nn import windows as spatial
 from wengert.nn.awaiting import awaits_array
+from wengert.nn.params import Array
 from wengert.nn.windows import Padding, PerAxis, described, paddings, per_axis, reach, space_rank
 
-Array = Any
 Count = int
 
 

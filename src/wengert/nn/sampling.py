@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.nn.params import Array
 from wengert.nn.windows import described, space_rank
-
-Array = Any
 
 
 @wg.expect.checked

@@ -12,9 +12,8 @@ import numpy as np
 import wengert as wg
 from wengert.nn.layers.base import as_layer
 from wengert.nn.layers.containers import as_inputs, specs, watching
-from wengert.nn.params import count
+from wengert.nn.params import Array, count
 
-Array = Any
 Model = Any
 """An object with ``init`` and ``apply``."""
 Spec = Any

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.nn.params import Array
 
-Array = Any
 PerAxis = int | Sequence[int]
 """A number for every axis of space, or one for each."""
 Padding = int | str | Sequence[int] | Sequence[tuple[int, int]]

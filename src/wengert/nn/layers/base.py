@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 import wengert as wg
+from wengert.nn.params import Array
 
-Array = Any
-DType = Any
+DType = DTypeLike
 """A dtype, by any of its names."""
 Spec = Any
 """Shape and dtype, as ``wg.spec`` returns them."""
