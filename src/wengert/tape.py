@@ -110,7 +110,7 @@ Scalar = complex | np.generic
 """A number of Python's or NumPy's."""
 
 Term = _Formula | Scalar
-"""What may stand in a formula beside an atom."""
+"""A value that may stand in a formula beside an atom."""
 
 
 kind("Spec", lambda x: isinstance(x, Aval), "a wg.spec")

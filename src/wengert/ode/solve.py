@@ -39,7 +39,7 @@ UNSEEN_ROOM = 1024
 """The number of steps that there is room for where nobody sees how many they are."""
 
 Array = ArrayLike
-"""What the door makes an array of."""
+"""A value of which the door makes an array."""
 
 
 @wg.expect.checked

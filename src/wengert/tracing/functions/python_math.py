@@ -32,7 +32,7 @@ from wengert.tracing.tracer import Tracer
 # scipy.special is imported by the first call of a function that needs it: it would be most of wengert's own import.
 
 Real = float | Traced
-"""What Python's functions take for a number: an array of one element counts as one."""
+"""A value that Python's functions take for a number: an array of one element counts as one."""
 
 
 def _is_constant(x: object) -> bool:
