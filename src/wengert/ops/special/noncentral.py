@@ -200,7 +200,7 @@ def _t_density(v: Atom, nc: Atom, t: Atom) -> Any:
     is_zero = t * t <= 0
     away = either(is_zero, 1, t, like=t)
     here, beyond = nctdtr(v, nc, away), nctdtr(v + 2, nc, away * sqrt(1 + 2 / v))
-    is_lost = absolute(beyond - here) < 1e-8 * here  # in the tails, and of many degrees of freedom
+    is_lost = absolute(beyond - here) < 1e-6 * here  # in the tails, and of many degrees of freedom
     general = v / away * either(is_lost, math.nan, beyond - here, like=t)
     at_zero = exp(gammaln(0.5 * (v + 1)) - gammaln(0.5 * v) - 0.5 * nc * nc) / sqrt(math.pi * v)
     return either(is_zero, at_zero, general, like=t)
