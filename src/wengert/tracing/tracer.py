@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.errors import ConcretizationError, MutationError, SharedMemoryError, UnsupportedFunctionError, message
 from wengert.expect import is_array_type
@@ -222,7 +223,7 @@ class Tracer(metaclass=TracerType):
 
     # ---------------------------------------------------------------------------------------------- protocols
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__" and not kwargs:
             op = UFUNCS.get(ufunc)
             if op is not None:
@@ -467,7 +468,7 @@ class Tracer(metaclass=TracerType):
     def __copy__(self) -> Tracer:
         return self.copy("K")
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         return self.copy("K")
 
     def __reduce__(self) -> Any:
@@ -479,56 +480,56 @@ class Tracer(metaclass=TracerType):
     # ----------------------------------------------------------------------------------------------- operators
 
     # fmt: off
-    def __add__(self, other: Any) -> Any: return hooks.binary(np.add, self, other)
-    def __radd__(self, other: Any) -> Any: return hooks.binary(np.add, other, self)
-    def __sub__(self, other: Any) -> Any: return hooks.binary(np.subtract, self, other)
-    def __rsub__(self, other: Any) -> Any: return hooks.binary(np.subtract, other, self)
-    def __mul__(self, other: Any) -> Any: return hooks.binary(np.multiply, self, other)
-    def __rmul__(self, other: Any) -> Any: return hooks.binary(np.multiply, other, self)
-    def __truediv__(self, other: Any) -> Any: return hooks.binary(np.divide, self, other)
-    def __rtruediv__(self, other: Any) -> Any: return hooks.binary(np.divide, other, self)
-    def __floordiv__(self, other: Any) -> Any: return hooks.binary(np.floor_divide, self, other)
-    def __rfloordiv__(self, other: Any) -> Any: return hooks.binary(np.floor_divide, other, self)
-    def __mod__(self, other: Any) -> Any: return hooks.binary(np.remainder, self, other)
-    def __rmod__(self, other: Any) -> Any: return hooks.binary(np.remainder, other, self)
-    def __divmod__(self, other: Any) -> Any: return self // other, self % other
-    def __rdivmod__(self, other: Any) -> Any: return other // self, other % self
-    def __rpow__(self, other: Any) -> Any: return hooks.binary(np.power, other, self)
-    def __and__(self, other: Any) -> Any: return hooks.binary(np.bitwise_and, self, other)
-    def __rand__(self, other: Any) -> Any: return hooks.binary(np.bitwise_and, other, self)
-    def __or__(self, other: Any) -> Any: return hooks.binary(np.bitwise_or, self, other)
-    def __ror__(self, other: Any) -> Any: return hooks.binary(np.bitwise_or, other, self)
-    def __xor__(self, other: Any) -> Any: return hooks.binary(np.bitwise_xor, self, other)
-    def __rxor__(self, other: Any) -> Any: return hooks.binary(np.bitwise_xor, other, self)
-    def __lshift__(self, other: Any) -> Any: return hooks.binary(np.left_shift, self, other)
-    def __rlshift__(self, other: Any) -> Any: return hooks.binary(np.left_shift, other, self)
-    def __rshift__(self, other: Any) -> Any: return hooks.binary(np.right_shift, self, other)
-    def __rrshift__(self, other: Any) -> Any: return hooks.binary(np.right_shift, other, self)
-    def __matmul__(self, other: Any) -> Any: return hooks.binary(np.matmul, self, other)
-    def __rmatmul__(self, other: Any) -> Any: return hooks.binary(np.matmul, other, self)
-    def __gt__(self, other: Any) -> Any: return hooks.binary(np.greater, self, other)
-    def __ge__(self, other: Any) -> Any: return hooks.binary(np.greater_equal, self, other)
-    def __lt__(self, other: Any) -> Any: return hooks.binary(np.less, self, other)
-    def __le__(self, other: Any) -> Any: return hooks.binary(np.less_equal, self, other)
-    def __eq__(self, other: Any) -> Any: return hooks.compare(np.equal, self, other)
-    def __ne__(self, other: Any) -> Any: return hooks.compare(np.not_equal, self, other)
+    def __add__(self, other: ArrayLike) -> Any: return hooks.binary(np.add, self, other)
+    def __radd__(self, other: ArrayLike) -> Any: return hooks.binary(np.add, other, self)
+    def __sub__(self, other: ArrayLike) -> Any: return hooks.binary(np.subtract, self, other)
+    def __rsub__(self, other: ArrayLike) -> Any: return hooks.binary(np.subtract, other, self)
+    def __mul__(self, other: ArrayLike) -> Any: return hooks.binary(np.multiply, self, other)
+    def __rmul__(self, other: ArrayLike) -> Any: return hooks.binary(np.multiply, other, self)
+    def __truediv__(self, other: ArrayLike) -> Any: return hooks.binary(np.divide, self, other)
+    def __rtruediv__(self, other: ArrayLike) -> Any: return hooks.binary(np.divide, other, self)
+    def __floordiv__(self, other: ArrayLike) -> Any: return hooks.binary(np.floor_divide, self, other)
+    def __rfloordiv__(self, other: ArrayLike) -> Any: return hooks.binary(np.floor_divide, other, self)
+    def __mod__(self, other: ArrayLike) -> Any: return hooks.binary(np.remainder, self, other)
+    def __rmod__(self, other: ArrayLike) -> Any: return hooks.binary(np.remainder, other, self)
+    def __divmod__(self, other: ArrayLike) -> Any: return self // other, self % other
+    def __rdivmod__(self, other: ArrayLike) -> Any: return other // self, other % self
+    def __rpow__(self, other: ArrayLike) -> Any: return hooks.binary(np.power, other, self)
+    def __and__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_and, self, other)
+    def __rand__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_and, other, self)
+    def __or__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_or, self, other)
+    def __ror__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_or, other, self)
+    def __xor__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_xor, self, other)
+    def __rxor__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_xor, other, self)
+    def __lshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.left_shift, self, other)
+    def __rlshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.left_shift, other, self)
+    def __rshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.right_shift, self, other)
+    def __rrshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.right_shift, other, self)
+    def __matmul__(self, other: ArrayLike) -> Any: return hooks.binary(np.matmul, self, other)
+    def __rmatmul__(self, other: ArrayLike) -> Any: return hooks.binary(np.matmul, other, self)
+    def __gt__(self, other: ArrayLike) -> Any: return hooks.binary(np.greater, self, other)
+    def __ge__(self, other: ArrayLike) -> Any: return hooks.binary(np.greater_equal, self, other)
+    def __lt__(self, other: ArrayLike) -> Any: return hooks.binary(np.less, self, other)
+    def __le__(self, other: ArrayLike) -> Any: return hooks.binary(np.less_equal, self, other)
+    def __eq__(self, other: object) -> Any: return hooks.compare(np.equal, self, other)
+    def __ne__(self, other: object) -> Any: return hooks.compare(np.not_equal, self, other)
     def __neg__(self) -> Any: return hooks.unary(np.negative, self)
     def __pos__(self) -> Any: return hooks.unary(np.positive, self)
     def __abs__(self) -> Any: return hooks.unary(np.absolute, self)
     def __invert__(self) -> Any: return hooks.unary(np.invert, self)
 
-    def __iadd__(self, other: Any) -> Any: return hooks.in_place(np.add, self, other)
-    def __isub__(self, other: Any) -> Any: return hooks.in_place(np.subtract, self, other)
-    def __imul__(self, other: Any) -> Any: return hooks.in_place(np.multiply, self, other)
-    def __itruediv__(self, other: Any) -> Any: return hooks.in_place(np.divide, self, other)
-    def __ifloordiv__(self, other: Any) -> Any: return hooks.in_place(np.floor_divide, self, other)
-    def __imod__(self, other: Any) -> Any: return hooks.in_place(np.remainder, self, other)
-    def __iand__(self, other: Any) -> Any: return hooks.in_place(np.bitwise_and, self, other)
-    def __ior__(self, other: Any) -> Any: return hooks.in_place(np.bitwise_or, self, other)
-    def __ixor__(self, other: Any) -> Any: return hooks.in_place(np.bitwise_xor, self, other)
-    def __ilshift__(self, other: Any) -> Any: return hooks.in_place(np.left_shift, self, other)
-    def __irshift__(self, other: Any) -> Any: return hooks.in_place(np.right_shift, self, other)
-    def __imatmul__(self, other: Any) -> Any: return hooks.in_place(np.matmul, self, other)
+    def __iadd__(self, other: ArrayLike) -> Any: return hooks.in_place(np.add, self, other)
+    def __isub__(self, other: ArrayLike) -> Any: return hooks.in_place(np.subtract, self, other)
+    def __imul__(self, other: ArrayLike) -> Any: return hooks.in_place(np.multiply, self, other)
+    def __itruediv__(self, other: ArrayLike) -> Any: return hooks.in_place(np.divide, self, other)
+    def __ifloordiv__(self, other: ArrayLike) -> Any: return hooks.in_place(np.floor_divide, self, other)
+    def __imod__(self, other: ArrayLike) -> Any: return hooks.in_place(np.remainder, self, other)
+    def __iand__(self, other: ArrayLike) -> Any: return hooks.in_place(np.bitwise_and, self, other)
+    def __ior__(self, other: ArrayLike) -> Any: return hooks.in_place(np.bitwise_or, self, other)
+    def __ixor__(self, other: ArrayLike) -> Any: return hooks.in_place(np.bitwise_xor, self, other)
+    def __ilshift__(self, other: ArrayLike) -> Any: return hooks.in_place(np.left_shift, self, other)
+    def __irshift__(self, other: ArrayLike) -> Any: return hooks.in_place(np.right_shift, self, other)
+    def __imatmul__(self, other: ArrayLike) -> Any: return hooks.in_place(np.matmul, self, other)
     # fmt: on
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
