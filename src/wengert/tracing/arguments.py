@@ -1,4 +1,4 @@
-"""What NumPy's functions take, made ready for ops: arrays, dtypes, axes, and arrays to write results into.
+"""Arguments of NumPy's functions are made ready for ops: arrays, dtypes, axes, and arrays to write results into.
 
 An array that the user passes is handed on as the object it is: its identity says which capture it is, and a
 converted copy would go stale. What we make ourselves (index tables, fill values) is a constant of the trace.
@@ -173,12 +173,12 @@ def arrays(*xs: Any) -> list[Tracer]:
 
 
 def strong_arrays(*xs: Any) -> list[Tracer]:
-    """The same for functions that make arrays of Python's numbers, so that they are not weak."""
+    """Return traced arrays, none of them weak, for functions that make arrays of Python's numbers."""
     return [x if x.weak is None else x.copy() for x in arrays(*xs)]
 
 
 def as_written(value: Any, dtype: np.dtype[Any]) -> Any:
-    """What is written into an array of that dtype: Python's integers must fit."""
+    """Return what is written into an array of that dtype: Python's integers must fit."""
     if isinstance(value, np.ndarray | np.generic) or (type(value) is Tracer and value.weak is None):
         return array(value)
     return hooks.array(value, dtype)
@@ -247,7 +247,7 @@ def holds(condition: Any) -> bool | None:
 
 
 def kind(x: Any) -> Any:
-    """What ``x`` brings to ``np.result_type``: a dtype, or a Python number, which is weak."""
+    """Return what ``x`` brings to ``np.result_type``: a dtype, or a Python number, which is weak."""
     if type(x) is Tracer:
         return x.aval.dtype if x.weak is None else x.weak(0)
     if isinstance(x, np.ndarray | np.generic):

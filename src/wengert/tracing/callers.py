@@ -51,7 +51,7 @@ _OF_PYTHON = frozenset(["builtins", "functools", "itertools", "math", "operator"
 """Modules that hold nothing that changes, and make no arrays."""
 
 _LOGS = frozenset(["logging", "warnings"])
-"""What they hold and write is for people, and nothing is computed from it."""
+"""Modules whose contents and output are for people: nothing is computed from them."""
 
 _TRUSTED = frozenset(
     ["matplotlib", "mpl_toolkits", "tqdm", "rich"]  # they draw and write for people, and nothing is computed of that
@@ -135,7 +135,7 @@ def is_library_module(name: str) -> bool:
 
 
 KNOWN_INTERNAL: dict[Any, bool] = {}
-"""What :func:`is_internal` has said, by the name of a module: frames are asked at every step."""
+"""The answers of :func:`is_internal` by the name of a module: frames are asked at every step."""
 
 
 def is_internal(frame: types.FrameType) -> bool:
@@ -202,7 +202,7 @@ def _entry(frame: types.FrameType | None) -> types.FrameType | None:
 
 
 def handed_to_library(frame: types.FrameType) -> list[Any]:
-    """What is in the hands of the library's function that the user's code called and ``frame`` is part of."""
+    """Return the values in the hands of the library's function that the user's code called and ``frame`` is part of."""
     outermost = _entry(frame)
     local = [] if outermost is None else list(outermost.f_locals.values())
     return [*local, *itertools.chain.from_iterable(list(x.values()) for x in local if type(x) is dict)]

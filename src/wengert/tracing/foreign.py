@@ -33,7 +33,7 @@ def flatten(args: Any) -> tuple[list[Any], Any]:
 
 
 def numbers(leaves: Sequence[Any]) -> list[Any]:
-    """The same of leaves that are asked for their derivatives."""
+    """Return such leaves taken over as numbers that have a derivative."""
     return [x if type(x) in _OWN else taken(x, is_number_wanted=True) for x in leaves]
 
 

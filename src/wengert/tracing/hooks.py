@@ -1,4 +1,4 @@
-"""What a traced array needs of files that stand above it, each in a slot that its file fills.
+"""A traced array needs functions of files that stand above it: each has a slot, which its file fills.
 
 A step on a traced array makes traced arrays. So operators, indexing and the functions of NumPy import
 :mod:`~wengert.tracing.tracer`, and the tracer, and what it stands on, cannot import them; it calls them by these names.
@@ -32,7 +32,7 @@ class _Array(Protocol):
 
 
 def _from(file: str, name: str) -> Any:
-    """What a slot holds until ``file`` has been imported, which fills it."""
+    """A slot holds this until ``file`` has been imported, which fills it."""
 
     def unfilled(*args: Any, **kwargs: Any) -> Any:
         raise InternalError(f"hooks.{name} is not filled, because tracing/{file} has not been imported")

@@ -25,7 +25,7 @@ AMBIGUOUS = (
 MADE_PLAIN = "np.array(y, order='C') instead, or before a reshape"
 
 KNOWN_ORDER: set[Any] = set()
-"""What implements functions and methods that say themselves how their results lie in memory, or always in C order."""
+"""Functions and methods that say themselves how their results lie in memory, or whose results are always in C order."""
 
 
 def strides_alone(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -34,7 +34,7 @@ def strides_alone(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def in_doubt(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function returns: where operands are not in C order, its results may not be either."""
+    """Call a function. Where operands are not in C order, the order of its results in memory counts as not known."""
     result = function(*args, **kwargs)
     if function in KNOWN_ORDER:
         return result

@@ -1,4 +1,4 @@
-"""What a function of a library is called in an error: by its full public name, as the user's code would write it.
+"""Errors name a function of a library by its full public name, as the user's code would write it.
 
 The frame that fails is often a private one (a decorator's, a helper's), and compiled code has none. So the name is the
 one that the user's line calls, looked up where the line looks it up; where the line is not to be had, or says
@@ -48,7 +48,7 @@ def called(frame: types.FrameType) -> str | None:
 
 
 def refused_function(error: BaseException, traced: Callable[[Any], bool] | None = None) -> str | None:
-    """The same of an error that came up through a library, from something that it called.
+    """Return the public name of the library's function through which an error came up, from something that it called.
 
     ``traced``: only if what it was called with, or made of that, holds something ``traced``.
     """
@@ -84,7 +84,7 @@ def _is_rerouted(inside: Sequence[types.FrameType]) -> bool:
 
 
 def instead_of(library_function: str, traced: Container[Any]) -> list[str]:
-    """What to write instead of a function that takes no traced array, if there is something of the kind that is
+    """Return what to write instead of a function that takes no traced array, if there is something of the kind that is
     ``traced``."""
     if library_function in _INSTEAD:
         return [_INSTEAD[library_function]]

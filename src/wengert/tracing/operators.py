@@ -1,4 +1,4 @@
-"""What NumPy's operators and ufuncs do with their operands: the dtypes of the loop that NumPy would run, Python's
+"""NumPy's operators and ufuncs convert their operands: to the dtypes of the loop that NumPy would run, Python's
 numbers, which are weak (NEP 50) but must fit, and the short ways for what is written most often."""
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any],
 
 
 def kind_of(x: Any) -> Any:
-    """What decides the dtype of a result: a dtype, or a Python number's type, which is weak."""
+    """Return what decides the dtype of a result: a dtype, or a Python number's type, which is weak."""
     t = type(x)
     if t is Tracer:
         return x.weak or x.aval.dtype

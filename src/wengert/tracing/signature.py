@@ -1,4 +1,4 @@
-"""What a call's arguments look like to a compiled function: equal signatures may run the same program.
+"""A signature says how a call's arguments look to a compiled function: equal signatures may run the same program.
 
 A leaf of the arguments is an :class:`Array`, a NumPy :class:`Scalar` or a Python :class:`Number`, which are traced, or
 :class:`Static`: a flag, a string, an object, for whose value the program is made. Signatures are keys, and made at
@@ -34,8 +34,8 @@ class Array(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     strides: tuple[int, ...] | None = None
-    """Of an array that is not in C order, or of one axis that runs backwards: whether a reshape of it is a view or a
-    copy depends on them, and in which order its elements lie."""
+    """The strides of an array that is not in C order, or has an axis that runs backwards. Whether a reshape is a view
+    or a copy depends on them, and in which order its elements lie."""
     kind: str = "array"
     is_traced = True
 
@@ -62,7 +62,7 @@ Leaf = Static | Array | Scalar | Number
 
 
 class Signature(NamedTuple):
-    """What must be equal for two calls to run the same program, as far as arguments go."""
+    """The part of a call's arguments that must be equal for two calls to run the same program."""
 
     treedef: Any
     leaves: tuple[Leaf, ...]
@@ -82,7 +82,7 @@ _tuple = tuple.__new__  # a named tuple's own __new__ is Python, and takes twice
 
 
 def leaf_of(x: Any) -> Leaf:
-    """What a signature says of a leaf. Raises StructureError for one that cannot be compared with the next call's."""
+    """Return what a signature says of a leaf. Raises StructureError if it cannot be compared with the next call's."""
     t = type(x)
     if t is np.ndarray or isinstance(x, np.ndarray):
         if has_own_strides(x):

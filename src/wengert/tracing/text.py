@@ -39,11 +39,11 @@ _SHOWN_AS_TEXT = frozenset(["__repr__", "__str__", "__format__"])
 
 
 PEOPLE, DECIDES = "people", "decides"
-"""What text is for. A number that is read from it is another use, under the name of what reads it: ``"float"``."""
+"""The uses of text. A number that is read from it is another use, under the name of what reads it: ``"float"``."""
 
 
 def use(frame: FrameType | None) -> str:
-    """What the text is for that ``frame`` is asking a traced value for."""
+    """Return what the text is for that ``frame`` is asking a traced value for."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
         if module.partition(".")[0] in _FOR_PEOPLE:
@@ -67,7 +67,7 @@ def _is_generated(frame: FrameType, module: str) -> bool:
 
 
 def _end(found: Iterator[Taker], name: str) -> str:
-    """What the text is for that is made in a function of this name; empty: it is of the text of an object."""
+    """The use of text that is made in a function of this name; empty: it is of the text of an object."""
     for taker in found:
         if taker.kind in (Kind.RAISE, Kind.MESSAGE) or (taker.kind is Kind.CALL and _shows(taker)):
             return PEOPLE

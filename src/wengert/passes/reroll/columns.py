@@ -36,7 +36,7 @@ class Places:
         """The values of the new tape. A value that stayed as it was has the number that it has in ``reads``."""
         self._number: dict[Atom, int] = {}
         self._base = np.arange(len(self._atoms))
-        """For each value of the old tape, the number of the value that it is a piece of now."""
+        """The number of the value that each value of the old tape is a piece of now."""
         self._offset = np.zeros(len(self._atoms), np.int64)
         self._is_literal = reads.is_literal()
         constants: dict[Atom, Any] = {c.var: c.array for c in captures if c.is_constant and c.var in reads.number}

@@ -62,7 +62,7 @@ class Iteration:
             for j in range(period)
         ]
         self.read_by = [self._steps_of(operands) for operands in self.operands]
-        """For each step, the steps that it reads, of this iteration or an earlier one."""
+        """The steps that each step reads, of this iteration or an earlier one."""
 
     def _operand(self, read: Column) -> OperandReads:
         first, n = int(self.reads.first_out[self.run.start]), len(self.slots)

@@ -65,12 +65,12 @@ class Reads:
         self.forms: dict[Form, int] = {((), ()): 0}
         counts = np.fromiter([len(s.refs) for s in steps], np.int64, len(steps))
         self.first_out = _begins(np.fromiter([len(s.outs) for s in steps], np.int64, len(steps)))
-        """For each step, the number of its first output."""
+        """Return the number of each step's first output."""
         self._first_ref = _begins(counts)
         self._all = self.column([*chain.from_iterable([s.refs for s in steps]), *outputs])
         reader = np.repeat(np.arange(len(steps) + 1), [*counts, len(outputs)])
         self.last_use = np.full(len(self.values), -1)
-        """For each value, the last step that reads it; outputs of the tape are read behind all steps."""
+        """Return the last step that reads each value; outputs of the tape are read behind all steps."""
         self.last_use[self._all.value] = reader
 
     def column(self, refs: Sequence[Ref]) -> Column:

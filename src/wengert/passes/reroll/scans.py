@@ -55,7 +55,7 @@ class Recalled(NamedTuple):
     history: History
     operand: OperandReads
     outside: dict[int, int]
-    """For each iteration that reads a value from outside: the number of that value in the history."""
+    """The number, in the history, of the value that each iteration reads from outside."""
     cut: Piece | None
 
 
@@ -65,7 +65,7 @@ class ScanPlan:
 
     group: list[int]
     sources: dict[tuple[int, int], Held | Recalled | None]
-    """By the step and the number of the operand; None: it comes from outside."""
+    """The place of each operand, by its step and its number; None: it comes from outside."""
     histories: dict[Aval, History]
 
 

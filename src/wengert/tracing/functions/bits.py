@@ -15,7 +15,7 @@ _BYTE = np.dtype(np.uint8)
 
 
 def _places(bitorder: str) -> list[int]:
-    """By how much each bit of a byte is moved, in the order in which they stand."""
+    """Return by how much each bit of a byte is moved, in the order in which they stand."""
     if not isinstance(bitorder, str):
         raise TypeError(f"packbits() argument 'bitorder' must be str, not {type(bitorder).__name__}")
     if bitorder[:1] not in ("b", "l"):

@@ -74,7 +74,7 @@ def _trace() -> Trace:
 
 
 def constant(out: Any) -> Any:
-    """What NumPy returned, as a constant that traced values can be written into.
+    """Return what NumPy returned as a constant that traced values can be written into.
 
     Arrays of text, dates or objects, and subclasses of ndarray, stay what they are.
     """
@@ -90,8 +90,8 @@ def constant(out: Any) -> Any:
 
 
 def of_constants(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What NumPy's function gives of constants, or of what may be looked at as they may; NotImplemented if something
-    else is traced, or is to be written."""
+    """Return what NumPy's function gives of constants, or of what may be looked at as they may; NotImplemented if
+    something else is traced, or is to be written."""
     trace = current_trace()
     if trace is None or "out" in kwargs or holds_unsettled(args) or holds_unsettled(list(kwargs.values())):
         return NotImplemented
@@ -452,7 +452,7 @@ def require(
     *,
     like: ArrayLike | None = None,
 ) -> Any:
-    """In the order that is asked for, and writeable; who owns an argument's memory is not known."""
+    """The array has the order that is asked for, and is writeable; who owns an argument's memory is not known."""
     names = {_REQUIREMENTS[name.upper()] for name in requirements or ()}
     if {"C", "F"} <= names:
         raise ValueError('Cannot specify both "C" and "F" order')

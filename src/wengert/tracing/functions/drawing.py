@@ -34,7 +34,7 @@ from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
 METHODS: dict[str, Callable[..., Any]] = {}
-"""By the name of a method of a generator, what it becomes where an argument is traced."""
+"""The function that each method of a generator becomes where an argument is traced, by the method's name."""
 
 
 def method(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,7 +74,7 @@ DRAWN_WITHOUT_TRACED = frozenset(
 
 
 def _answer(name: str, generator: np.random.Generator, *args: Any, **kwargs: Any) -> Any:
-    """What a method of a generator gives while a trace is open; NotImplemented where it is NumPy's affair."""
+    """Return what a method of a generator gives while a trace is open; NotImplemented where it is NumPy's affair."""
     trace = current_trace()
     if trace is None:
         return NotImplemented
@@ -129,7 +129,7 @@ def _holds_tracer(x: Any) -> bool:
 def _drawn(
     generator: np.random.Generator, name: str, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
 ) -> Any:
-    """What is drawn, some of the arguments being traced: recorded, or at once."""
+    """Return what is drawn, some of the arguments being traced: recorded, or at once."""
     trace = current_trace()
     assert trace is not None
     operands: list[Any] = []
@@ -262,7 +262,7 @@ def triangular(
     right: float | Traced,
     size: ShapeLike | None = None,
 ) -> Any:
-    """By the inverse of the distribution function, as NumPy does."""
+    """Draw by the inverse of the distribution function, as NumPy does."""
     u = _drawn(generator, "random", (), {"size": _size(size, left, mode, right)})
     width, below, above = right - left, mode - left, right - mode
     is_below = u * width <= below

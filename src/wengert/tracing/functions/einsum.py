@@ -222,7 +222,7 @@ def einsum(*operands: Any, out: Out = None, optimize: bool | str | Sequence[Any]
 
 @implements(np.einsum_path)
 def einsum_path(*operands: Any, optimize: bool | str | Sequence[Any] = "greedy", **options: Any) -> Any:
-    """What NumPy says of arrays of these shapes, which is all that it looks at."""
+    """Return what NumPy says of arrays of these shapes, which is all that it looks at."""
     first = 1 if isinstance(operands[0], str) else 0
     step = 1 if first else 2  # without subscripts as text, an array, its labels, and so on; then those of the result
     given = list(operands)
@@ -251,7 +251,7 @@ def _order_of_small(
     shapes: tuple[tuple[int, ...], ...],
     optimize: bool,
 ) -> list[int]:
-    """What NumPy does with small operands that lie in memory in the same way."""
+    """Return what NumPy makes of small operands that lie in memory in the same way."""
     number = {label: k for k, label in enumerate(sorted({label for term in (*terms, result) for label in term}))}
     args: list[Any] = []
     for term, order, shape in zip(terms, axes, shapes, strict=True):

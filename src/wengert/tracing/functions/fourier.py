@@ -32,7 +32,7 @@ _NORMS = {None: (0, 2), "backward": (0, 2), "ortho": (1, 1), "forward": (2, 0)}
 
 
 def _norm(norm: str | None, is_inverse: bool) -> int:
-    """What the sum is divided by: see :mod:`wengert.ops.fourier`."""
+    """Return what the sum is divided by: see :mod:`wengert.ops.fourier`."""
     if norm not in _NORMS:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     return _NORMS[norm][is_inverse]
@@ -111,7 +111,7 @@ def _given_or_own(x: Tracer, lengths: Sequence[int | None], axes: Sequence[int])
 def half_transform(
     a: Traced, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None, is_inverse: bool
 ) -> Any:
-    """Of real numbers, half a spectrum along the last of the axes; ``is_inverse``: that of the inverse transform."""
+    """Return half a spectrum of real numbers along the last axis; ``is_inverse``: that of the inverse transform."""
     x = _operand(a, "real")
     lengths, axes = _lengths_and_axes(x, s, axes)
     if not axes:

@@ -261,7 +261,7 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Any:
 
 @implements(np.resize)
 def resize(a: ArrayLike, new_shape: ShapeLike) -> Any:
-    """As many elements as the shape takes, the array over and over."""
+    """Fill the shape with the elements of the array, over and over."""
     x = ravel(array(a))
     shape = tuple(new_shape) if isinstance(new_shape, tuple | list) else (new_shape,)
     size = int(np.prod(shape))

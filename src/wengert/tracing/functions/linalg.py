@@ -217,8 +217,8 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Any:
 
 @implements(np.linalg.eig)
 def eig(a: ArrayLike) -> Any:
-    """Of a real matrix real, as in NumPy before 2.5, if all imaginary parts are zero: a look, guarded; in a batch
-    complex."""
+    """The results of a real matrix are real, as in NumPy before 2.5, if all imaginary parts are zero, which is a look,
+    guarded. In a batch they are complex."""
     a = _matrices("eig", a)
     w, v = record(ops.eig, (a,), {})
     if MAY_BE_REAL and a.dtype.kind != "c" and holds(np.all(w.imag == 0)):
@@ -233,7 +233,7 @@ def eigvals(a: ArrayLike) -> Any:
 
 @implements(np.linalg.svd)
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Of matrices that are not square, the vectors that ``full_matrices`` adds are any that complete the others."""
+    """The vectors that ``full_matrices`` adds, of matrices that are not square, are any that complete the others."""
     a = _stacked(a)
     if hermitian:
         return _svd_of_hermitian(a, compute_uv)
@@ -243,7 +243,7 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
 
 
 def _svd_of_hermitian(a: Traced, compute_uv: bool) -> Any:
-    """By eigenvalues, whose signs go into the second vectors."""
+    """The singular values are found by eigenvalues, whose signs go into the second vectors."""
     w, u = _hermitian("svd", a, "L")
     s = np.abs(w)
     order = np.argsort(s, axis=-1)[..., ::-1]
@@ -268,7 +268,7 @@ def svdvals(x: ArrayLike, /) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
-    """Of a wide matrix the first columns are factored, and the others follow: ``qᴴ a``."""
+    """The first columns of a wide matrix are factored, and the others follow: ``qᴴ a``."""
     if mode in ("economic", "e", "f", "full"):
         raise refuse("linalg.qr", "mode", mode, "mode='reduced'")
     if mode not in ("reduced", "complete", "r", "raw"):
@@ -313,7 +313,7 @@ def _reflections(a: Traced) -> tuple[Any, Any]:
 
 
 def _relative_limit(x: Any, given: Any, name: str) -> float:
-    """Of singular values that count as zero, beside the largest: a number."""
+    """Return the number below which singular values count as zero, as a part of the largest."""
     if given is None:
         return max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
     if type(given) is Tracer or np.ndim(given):
@@ -392,7 +392,7 @@ def cond(x: ArrayLike, p: Any = None) -> Any:
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: ArrayLike, n: int) -> Any:
-    """By repeated squaring, as NumPy does it: about log₂ n products, twice that at most."""
+    """The power is found by repeated squaring, as NumPy does it: about log₂ n products, twice that at most."""
     a = array(a)
     check_square("matrix_power", a)
     try:
@@ -565,7 +565,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | float | s
 def vector_norm(
     x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: int | float | str | None = 2
 ) -> Any:
-    """Of all elements along one axis, several, or all of them."""
+    """The norm is that of all elements along one axis, several, or all of them."""
     x = inexact(array(x))
     axes = tuple(range(x.ndim)) if axis is None else tuple(normalize_axis_tuple(axis, x.ndim))
     return _vector_norm(x, ord, axes, keepdims)

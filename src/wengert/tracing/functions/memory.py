@@ -102,7 +102,7 @@ def _is_locked(x: Tracer) -> bool:
 
 
 def _is_writeable_to_numpy(x: Tracer) -> bool:
-    """What NumPy says: of a captured array, which may be locked at any time, what its owner has said last."""
+    """Return what NumPy says: of a captured array, which may be locked at any time, what its owner has said last."""
     root = x.root()
     array = next((c.array for c in root._trace.lifted.captures.values() if c.var is root._atom), None)
     if array is None or root._why_readonly == LOCKED:

@@ -77,7 +77,7 @@ def repeat(x: Tracer, repeats: int | Sequence[int] | Traced, axis: int | None = 
 def sort(
     x: Tracer, axis: int | None = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None
 ) -> None:
-    """In place, as ndarray's."""
+    """The array is changed in place, as ndarray's method does."""
     x.assign(sorting.sort(x, axis, kind, order, stable=stable))
 
 

@@ -79,7 +79,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
 
 @implements(np.polydiv)
 def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
-    """By long division; the zeros at the beginning of the remainder are looked at, and guarded, or stay in a batch."""
+    """Divide by long division. Zeros at the start of the remainder are looked at, and guarded; in a batch they stay."""
     given = u, v
     u, v = [np.atleast_1d(z) + 0.0 for z in arrays(u, v)]
     r = u + np.zeros_like(v, shape=(1,))  # in the dtype that both have together
@@ -200,7 +200,7 @@ def polyval2d(x: ArrayLike, y: ArrayLike, c: ArrayLike) -> Any:
 
 @implements(np.polynomial.polynomial.polygrid2d)
 def polygrid2d(x: ArrayLike, y: ArrayLike, c: ArrayLike) -> Any:
-    """The same at all points of a grid: the axes of ``x``, and behind them those of ``y``."""
+    """The polynomial is evaluated at all points of a grid: the axes of ``x``, and behind them those of ``y``."""
     x, y, c = arrays(x, y, c)
     rows = _horner(np.reshape(c, c.shape + (1,) * x.ndim), x)
     return _horner(np.reshape(rows, rows.shape + (1,) * y.ndim), y)

@@ -375,5 +375,5 @@ def _halves(x: Real) -> tuple[Any, Any]:
 
 
 def _correction(lost: Real) -> Any:
-    """What rounding lost; of sums that are not finite nothing, where it is NaN."""
+    """Return what rounding lost; of sums that are not finite nothing, where it is NaN."""
     return record(stop_gradient, (np.where(np.isfinite(lost), lost, 0.0),), {})

@@ -47,7 +47,7 @@ def python_float(x: Tracer) -> Any:
 def _converts(cls: type[np.generic]) -> None:
     @intercepts(cls, INTO_LISTS)
     def converted(x: Tracer) -> Any:
-        """As NumPy's class: a scalar of one, an array of an array or a list."""
+        """Return what NumPy's class gives: a scalar of one, an array of an array or a list."""
         out = array(x).astype(cls)
         out.is_scalar = not out.aval.shape
         return out
@@ -85,7 +85,7 @@ def has_attribute(x: Tracer, name: str) -> bool:
 
 @intercepts(getattr, AT_DEFAULT)
 def attribute(x: Tracer, name: str, default: object) -> Any:
-    """As Python's: the default alone where NumPy's value, or Python's number, has no such attribute."""
+    """Python's ``getattr`` gives the default only where NumPy's value, or Python's number, has no such attribute."""
     if _sees_tracer(sys._getframe(1)):
         try:
             return getattr(x, name)

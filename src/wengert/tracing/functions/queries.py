@@ -49,7 +49,7 @@ def can_cast(from_: Any, to: DTypeLike, casting: Casting = "safe") -> bool:
 
 @implements(np.min_scalar_type)
 def min_scalar_type(a: Traced, /) -> Any:
-    """Of a scalar NumPy looks at the value; of a traced one it is its dtype."""
+    """NumPy looks at the value of a scalar; the answer for a traced one is that of its dtype."""
     return a.dtype
 
 

@@ -1,4 +1,4 @@
-"""What NumPy can do and compiled code cannot, refused where it is asked for, before it could mislead."""
+"""Functions that NumPy has and compiled code cannot run are refused where they are called: they could mislead."""
 
 from __future__ import annotations
 

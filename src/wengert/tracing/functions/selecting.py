@@ -259,7 +259,7 @@ def place(arr: Tracer, mask: ArrayLike, vals: ArrayLike) -> None:
 
 @implements(np.nonzero)
 def nonzero(a: ArrayLike) -> tuple[Any, ...]:
-    """Of a traced array only the number of nonzero elements is looked at, and guarded."""
+    """Only the number of nonzero elements of a traced array is looked at, and guarded."""
     mask = truth(array(a))
     if mask.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")

@@ -116,7 +116,7 @@ def _check_kth(kth: ArrayLike, n: int) -> None:
 
 @implements(np.lexsort)
 def lexsort(keys: Sequence[ArrayLike], axis: int = -1) -> Any:
-    """By the last key, ties by the one before it: stable sorts from the first key to the last."""
+    """The order is that of the last key, ties by the one before it: stable sorts from the first key to the last."""
     xs = arrays(*keys)
     if xs[0].ndim == 0:
         return np.zeros_like(xs[0], dtype=INTP)
@@ -128,7 +128,7 @@ def lexsort(keys: Sequence[ArrayLike], axis: int = -1) -> Any:
 
 
 def _order_of_rows(rows: Traced) -> Any:
-    """By the first column, ties by the next."""
+    """Rows are ordered by the first column, ties by the next."""
     if not rows.shape[1]:
         return np.cumsum(np.ones_like(rows, shape=rows.shape[:1], dtype=INTP)) - 1
     return lexsort([rows[:, k] for k in range_(rows.shape[1] - 1, -1, -1)])
@@ -256,7 +256,7 @@ def _columns(a: ArrayLike, axis: Axis) -> tuple[Tracer, tuple[int, ...], tuple[i
 
 
 MOST_RANKS = 8
-"""Of how many elements each is sought; for more, all are sorted."""
+"""The most elements of which each is sought; for more, all are sorted."""
 
 
 def _ranked(columns: Any, ranks: ArrayLike) -> Any:
@@ -346,7 +346,7 @@ def _virtual_index(q: Traced, n: int | Traced, method: str) -> Any:
 
 
 def _step_index(q: Traced, n: int | Traced, method: str) -> Any:
-    """The same where it is an element's own, or half way between two: the first three methods of Hyndman & Fan."""
+    """Return the index that is an element's own, or half way between two: the first three methods of Hyndman & Fan."""
     if method == "closest_observation":
         v = n * q - 1.5
         return np.where((v == np.floor(v)) & (np.floor(v) % 2 == 1), np.floor(v), np.floor(v) + 1)
@@ -699,7 +699,7 @@ def histogramdd(
     density: bool | None = None,
     weights: ArrayLike | None = None,
 ) -> Any:
-    """Of points [point, coordinate], or of a sequence of coordinates; weights and edges move, counts do not."""
+    """The points are [point, coordinate], or a sequence of coordinates; weights and edges move, counts do not."""
     points: Any = array(sample) if type(sample) is Tracer else np.stack(arrays(*sample), axis=-1)
     points = points[:, None] if points.ndim == 1 else points
     d = points.shape[1]

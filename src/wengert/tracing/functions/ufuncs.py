@@ -1,4 +1,4 @@
-"""What ufuncs do beyond one op on its operands: options, methods, and those that are compositions of ops.
+"""Ufuncs do more than one op on its operands: options, methods, and those that are compositions of ops.
 
 ``Tracer.__array_ufunc__`` takes the short way for ``ufunc(x, y)``; all else comes to :func:`call_ufunc`. Where nothing
 traced takes part, NumPy itself does it. Otherwise

@@ -25,13 +25,13 @@ INTO_ALL = 2
 AT_DEFAULT = 3
 """It answers if there are three arguments, and the first is traced: ``getattr(x, name, default)``."""
 AT_ANY = 4
-"""For a class: it answers as with INTO_LISTS. With another value, a class is asked only where it is called with one
+"""A class answers as with INTO_LISTS. With another value, a class is asked only where it is called with one
 argument."""
 AT_OBJECT = 5
-"""For a method: the replacement is called in every thread that traces, with the object before the arguments, and may
+"""A method's replacement is called in every thread that traces, with the object before the arguments, and may
 return NotImplemented."""
 AT_INSTANCE = 6
-"""For a class: as AT_OBJECT, for each call of an object that the class made: ``functools.cache``."""
+"""A class answers as with AT_OBJECT, for each call of an object that the class made: ``functools.cache``."""
 AT_CALLER = 7
 """It answers if the user's code calls, in a thread that traces: ``np.zeros``."""
 AT_CONVERSION = 8

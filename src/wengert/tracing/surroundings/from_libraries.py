@@ -1,4 +1,4 @@
-"""What code takes from modules of libraries, and how that is judged.
+"""The names that code takes from modules of libraries are noted here, and judged.
 
 What the user's code takes from modules of NumPy's, SciPy's and Python's is judged by its name
 (:mod:`~wengert.tracing.surroundings.purity`), and the variable that holds it is compared at each call. Code of other
@@ -60,7 +60,7 @@ _known_pure: dict[tuple[int, str], Any] = {}
 
 
 class Libraries:
-    """What the code that one trace has met takes from libraries."""
+    """The names that the code which one trace has met takes from libraries."""
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
