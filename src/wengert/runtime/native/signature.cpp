@@ -62,6 +62,16 @@ bool same_keys(const std::vector<PyObject *> &keys, PyObject *dict) {
     return true;
 }
 
+// The class of a named tuple is the only key.
+[[gnu::noinline]] bool matches_named(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyObject **found) {
+    const size_t n = node.children.size();
+    if (reinterpret_cast<PyObject *>(Py_TYPE(x)) != node.keys[0]) return false;
+    if (static_cast<size_t>(PyTuple_GET_SIZE(x)) != n) return false;
+    for (size_t k = 0; k < n; k++)
+        if (!matches(node.children[k], PyTuple_GET_ITEM(x, k), leaves, found)) return false;
+    return true;
+}
+
 } // namespace
 
 bool matches(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyObject **found) {
@@ -78,12 +88,8 @@ bool matches(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyO
         for (size_t k = 0; k < n; k++)
             if (!matches(node.children[k], PyTuple_GET_ITEM(x, k), leaves, found)) return false;
         return true;
-    case Node::named: // its class is the only key
-        if (reinterpret_cast<PyObject *>(Py_TYPE(x)) != node.keys[0]) return false;
-        if (static_cast<size_t>(PyTuple_GET_SIZE(x)) != n) return false;
-        for (size_t k = 0; k < n; k++)
-            if (!matches(node.children[k], PyTuple_GET_ITEM(x, k), leaves, found)) return false;
-        return true;
+    case Node::named:
+        return matches_named(node, x, leaves, found);
     case Node::list:
         if (!PyList_CheckExact(x) || static_cast<size_t>(PyList_GET_SIZE(x)) != n) return false;
         for (size_t k = 0; k < n; k++) {
@@ -129,6 +135,26 @@ bool implies(const Leaf &leaf, const Operand &input) {
     return false;
 }
 
+namespace {
+
+// A named tuple is made by its class, which may do more than store the children. It is not inlined: the vector's end
+// would cost every call something, the plainest one 7 %.
+[[gnu::noinline]] PyObject *build_named(const Node &node, PyObject *const *leaves) {
+    std::vector<PyObject *> children;
+    for (const Node &child : node.children) {
+        PyObject *x = build(child, leaves);
+        if (x == nullptr) break;
+        children.push_back(x);
+    }
+    PyObject *made = nullptr;
+    if (children.size() == node.children.size())
+        made = PyObject_Vectorcall(node.keys[0], children.data(), children.size(), nullptr);
+    for (PyObject *x : children) Py_DECREF(x);
+    return made;
+}
+
+} // namespace
+
 PyObject *build(const Node &node, PyObject *const *leaves) {
     const auto n = static_cast<Py_ssize_t>(node.children.size());
     switch (node.kind) {
@@ -152,19 +178,8 @@ PyObject *build(const Node &node, PyObject *const *leaves) {
         }
         return made;
     }
-    case Node::named: {
-        std::vector<PyObject *> children;
-        for (const Node &child : node.children) {
-            PyObject *x = build(child, leaves);
-            if (x == nullptr) break;
-            children.push_back(x);
-        }
-        PyObject *made = nullptr; // by the class itself, which may do more than store them
-        if (children.size() == node.children.size())
-            made = PyObject_Vectorcall(node.keys[0], children.data(), children.size(), nullptr);
-        for (PyObject *x : children) Py_DECREF(x);
-        return made;
-    }
+    case Node::named:
+        return build_named(node, leaves);
     case Node::dict: {
         PyObject *made = PyDict_New();
         for (Py_ssize_t k = 0; made != nullptr && k < n; k++) {
