@@ -70,7 +70,7 @@ def test_what_joins_a_reduction_overwrites_nothing_that_it_reads(reduced: Any, n
     compare(passes.run(wg.trace(f)(*inputs)), inputs)
 
 
-@pytest.mark.deep("1500 steps, and their gradient")
+@pytest.mark.sampled(4, "1500 steps, and their gradient")
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
 def test_long_scalar_code(share: float) -> None:
     """Fused where that pays: cheap steps and, in this share, dear ones; what they make is read soon or late."""
