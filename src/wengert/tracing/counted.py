@@ -395,7 +395,8 @@ class _Note:
         """Note an object of ours by what it holds: a user's function, or a layer."""
         self.trace.noting.kept[id(x)] = x
         if hasattr(type(x), "__wengert_parts__"):
-            return id(x), self.of(x.__wengert_parts__())
+            parts = x.__wengert_parts__()  # a dict made anew: it is not noted by its id, which another may get
+            return id(x), tuple([(name, self.of(part)) for name, part in parts.items()])
         if hasattr(type(x), "__wrapped__") or "__wrapped__" in getattr(x, "__dict__", ()):
             return id(x), self.of(x.__wrapped__)
         if not hasattr(x, "__dict__"):

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.errors import ConcretizationError, message
 from wengert.tracing import text
 from wengert.tracing.callers import is_ours
+from wengert.tracing.lifting import escaped
 from wengert.tracing.looking import evaluate
 from wengert.tracing.stack import current_trace
 
@@ -30,6 +31,8 @@ def text_of(x: Tracer, show: Callable[[Any], str], frame: FrameType) -> str:
         _depend_on_options(x, frame)
         return show(x.as_python(constant))
     is_open = x._trace.is_open
+    if not is_open and not is_ours(frame) and current_trace() is not None and text.use(frame) != text.PEOPLE:
+        raise escaped(x)
     if is_ours(frame) or (not is_open and x._told is None):
         return f"traced({x.aval}{'' if is_open else ', escaped'})"
     try:
@@ -43,19 +46,24 @@ def text_of(x: Tracer, show: Callable[[Any], str], frame: FrameType) -> str:
 def shown(x: Tracer, frame: FrameType) -> Any:
     """Return the value for a text that ``frame`` asks for, guarded if the run will be repeated and the text may
     decide."""
-    if not x._trace.is_open and x._told is not None:
+    is_open = x._trace.is_open
+    if not is_open and current_trace() is None:
         return x._told
     use = text.use(frame)
     if use not in (text.PEOPLE, text.DECIDES):
         raise ConcretizationError(
             message(
                 f"{use}() of the text of a traced {x.aval} would cut its derivative",
-                x._trace.locate() if x._trace.is_open else None,
+                x._trace.locate() if is_open else None,
                 tries=["the value as it is", "round(x, 3), for a number of so many digits"],
             )
         )
     inner = current_trace() or x._trace
     is_read = inner.run.known is not None and (use == text.DECIDES or text.may_be_read(frame, inner.run.outlets))
+    if not is_open:
+        if is_read:  # a guard cannot be recorded any more
+            raise escaped(x)
+        return x._told
     if x._trace.concrete and not is_read:
         value = evaluate(x._trace, x.atom())
     else:
