@@ -21,7 +21,7 @@ from wengert.codegen.loops import Whole
 from wengert.codegen.lower import text_of
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
-from wengert.codegen.target import target
+from wengert.codegen.target import Target
 from wengert.codegen.verification import bodies, nests, routines, specs
 from wengert.errors import InternalError, message
 
@@ -32,20 +32,20 @@ _known: set[bytes] = set()
 Codes = Mapping[bytes, Code | str]
 
 
-def verify_new(calls: Sequence[KernelCall], codes: Codes, address_of: Callable[[str], int]) -> None:
+def verify_new(calls: Sequence[KernelCall], codes: Codes, address_of: Callable[[str], int], target: Target) -> None:
     """Verify those kernels that were not yet; on disk it stands which were, beside their code. ``address_of`` says
-    where a kernel of the runtime's own is."""
+    where a kernel of the runtime's own is, ``target`` what they were compiled for."""
     for call in calls:
         kernel = call.kernel
         if isinstance(kernel, str):
-            key = key_of((kernel, call.sizes, call.extent, [(p.aval, p.strides) for p in call.places]), target())
+            key = key_of((kernel, call.sizes, call.extent, [(p.aval, p.strides) for p in call.places]), target)
             if key not in _known and routines.is_known(kernel):
                 _verify(kernel, kernel.partition("_")[0], routines.differences(call, kernel, address_of(kernel)))
             _known.add(key)
         elif isinstance(kernel, Nest | Spec):
-            _verify_once(kernel, codes, None)
+            _verify_once(kernel, codes, None, target)
         else:
-            _verify_once(kernel, codes, call)
+            _verify_once(kernel, codes, call, target)
 
 
 def verify(kernel: Nest | Spec, address: int) -> None:
@@ -56,32 +56,32 @@ def verify(kernel: Nest | Spec, address: int) -> None:
         _verify(kernel, type(kernel).__name__.removesuffix("Spec").lower(), specs.differences(kernel, address))
 
 
-def verify_whole(kernel: Whole, call: KernelCall, address: int) -> None:
+def verify_whole(kernel: Whole, call: KernelCall, address: int, target: Target) -> None:
     """Verify a loop or a branch as :func:`verify` does, and the kernels that it is made of."""
-    inner = {k: key_of(k, target()) for k in bodies.inner_kernels(kernel)}
+    inner = {k: key_of(k, target) for k in bodies.inner_kernels(kernel)}
     before = compiler.Counters.compiled
-    codes = compiler.machine_code({key: partial(text_of, k, target=target()) for k, key in inner.items()}, target())
+    codes = compiler.machine_code({key: partial(text_of, k, target=target) for k, key in inner.items()}, target)
     compiler.Counters.compiled = before  # they are compiled only to be compared
     for k in inner:
-        _verify_once(k, codes, None)
+        _verify_once(k, codes, None, target)
     addresses = {k: code.address for k, key in inner.items() if isinstance(code := codes[key], Code)}
     if len(addresses) == len(inner):  # else LLVM refuses one of them, alone
         found = bodies.differences(call, kernel, address, addresses.__getitem__)
         _verify(kernel, type(kernel).__name__.lower(), found)
 
 
-def _verify_once(kernel: Nest | Spec | Whole, codes: Codes, call: KernelCall | None) -> None:
-    key = key_of(kernel, target())
+def _verify_once(kernel: Nest | Spec | Whole, codes: Codes, call: KernelCall | None, target: Target) -> None:
+    key = key_of(kernel, target)
     code = codes[key]
     if key in _known or not isinstance(code, Code):
         return
-    mark = key_of(("verified", key), target())
+    mark = key_of(("verified", key), target)
     if cache.read(mark) is None:
         if isinstance(kernel, Nest | Spec):
             verify(kernel, code.address)
         else:
             assert call is not None
-            verify_whole(kernel, call, code.address)
+            verify_whole(kernel, call, code.address, target)
         cache.save(mark, b"verified")
     _known.add(key)
 

@@ -146,7 +146,7 @@ def _steps(
         from wengert.codegen import verify  # only here: nobody else needs it
 
         parts = [part for call in calls for part in parts_of(call)]
-        verify.verify_new(parts, codes, routines.address)
+        verify.verify_new(parts, codes, routines.address, target)
 
     def address(kernel: Nest | Spec | loops.Whole | str) -> int | str:
         if isinstance(kernel, str):
