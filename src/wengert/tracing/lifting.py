@@ -130,7 +130,8 @@ def capture(trace: Trace, x: Any) -> Atom:
 
 
 def _capture(trace: Trace, x: Any) -> Var:
-    """Read ``x`` where it lies if its origin is known; otherwise as it is now."""
+    """Return the variable of ``x``, which is read where it lies if its origin is known or if it is large
+    (``config.snapshot_bytes``), and may not be written while the trace is open. Others are copied as they are now."""
     if trace.run.known is not None:
         known = trace.run.known.get(id(x))
         if known is not None:

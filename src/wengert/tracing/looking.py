@@ -1,11 +1,11 @@
 """The function that is traced may look at a value: in a condition, as an index, by ``int(n)``.
 
 Values are evaluated on demand, and a *guard* records what was seen: the tape is valid for inputs that look the same.
-Nothing is evaluated unless a guard needs it.
+A text for people, and an example for a batch, are evaluated without a guard.
 
 Within the body of a loop or a branch, which is recorded once for any number of runs, the truth of a value is *decided*:
-the body is run once for each outcome (:mod:`wengert.tracing.decisions`). A guard would be looked at once an iteration,
-so what can be looked at is guarded before the loop.
+the body is run once for each outcome (:mod:`wengert.tracing.decisions`). A guard inside of a body would run in every
+iteration, so a value that comes from outside of the body is guarded before the loop.
 """
 
 from __future__ import annotations
@@ -70,14 +70,15 @@ class Looking:
 
 
 def has_values(trace: Trace) -> bool:
-    """Whether values can be looked at, as those of no batch and of no body can."""
+    """Whether the values of ``trace`` are known: it is neither a batch nor within a body."""
     around = bodies()
     return trace.concrete and (not around or around[0].level > trace.level)
 
 
 def look(trace: Trace, atom: Atom, kind: str, owner: Tracer, loop: int | None = None) -> Any:
-    """Return the concrete value of ``atom``, guarded. Within the body of a loop or a branch, return the outcome of a
-    truth that has no value. ``loop``: see IterationNote."""
+    """Return the value of ``atom``, guarded where it is known. Within the body of a loop or a branch, return the
+    outcome that is decided for a truth which is not known. A value that comes from outside of a body is looked at there.
+    Raise ConcretizationError for any other, such as one of a batch. ``loop``: see IterationNote."""
     if type(atom) is Lit:
         return atom.value
     around = bodies()

@@ -1,7 +1,7 @@
 """A traced value has the text of its value: ``print(x)``, ``f"{x:.3f}"``, ``str(x)``.
 
-The value is looked at. If the run will be repeated and the text may decide something (:mod:`wengert.tracing.text`), the
-look is guarded.
+The value is evaluated. If the run will be repeated and the text may decide something (:mod:`wengert.tracing.text`), it
+is looked at, which a guard records. A value of a trace that has ended has a text for people alone.
 """
 
 from __future__ import annotations

@@ -41,12 +41,14 @@ def suspended() -> AbstractContextManager[Any]:
 
 
 def recorder(trace: Trace) -> Trace:
-    """Return the trace that records a step on values of ``trace``, the innermost of its operands'."""
+    """Return the trace that records a step on values of ``trace``, the innermost of its operands'. One that has ended
+    is returned too: it raises when its values are lifted."""
     return trace if trace.is_direct or not trace.is_open else recorder_of_none()
 
 
 def recorder_of_none() -> Trace:
-    """Return the trace that records a step without operands: the innermost concrete one, or the outermost of all."""
+    """Return the trace that records a step without operands: the innermost of those that record directly and are
+    concrete or own their steps; the outermost of all if there is none."""
     return next((t for t in reversed(_stack.traces) if t.is_direct and (t.concrete or t.owns)), _stack.traces[0])
 
 

@@ -45,6 +45,13 @@ def random(path: Path, **options: Any) -> Any:
     return search.study(path, sampler=optuna.samplers.RandomSampler(0), **options)
 
 
+def test_any_name_of_a_file_is_one_and_a_missing_folder_is_told(tmp_path: Path) -> None:
+    random(tmp_path / "a?b#c %.db")
+    assert [one.name for one in tmp_path.iterdir()] == ["a?b#c %.db"]
+    with pytest.raises(wg.errors.StorageError, match="there is no folder"):
+        random(tmp_path / "no" / "search.db")
+
+
 def test_a_study_keeps_no_file_open_between_trials(tmp_path: Path) -> None:
     path = tmp_path / "search.db"
     study = random(path)

@@ -120,28 +120,36 @@ def study(path: str | os.PathLike[str], *, retries: int = 3, **options: Any) -> 
     """Open the Optuna study that a file keeps, or begin it there.
 
     Any number of processes of this machine may open the same file, at once or one after the other, and optimise: they
-    share the trials. A trial whose process was killed is run again by a process that asks for a trial a minute later.
+    share the trials. The candidate of a trial whose process was killed is tried again, as a new trial with another
+    seed, by a process that asks for a trial a minute later.
 
     Parameters
     ----------
     path : a file of SQLite's, which ``optuna-dashboard sqlite:///path`` shows.
-    retries : a trial whose process ends is tried again this often, and has failed then: it may be what ended them.
+    retries : the most times that a candidate whose process ended is tried again: it may be what ends them.
     options : as ``optuna.create_study`` takes them: ``sampler``, ``pruner``, ``directions``.
 
     Raises
     ------
-    StorageError : Optuna is not installed, or the file is something else.
+    StorageError : Optuna is not installed, the folder is missing, or the file is something else.
     StructureError : the study in the file has other directions.
     """
     optuna = _optuna()
-    import sqlalchemy.exc
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise wg.errors.StorageError(
+            wg.errors.message(
+                f"study: there is no folder {folder} for {os.fspath(path)}", tries=["make the folder first"]
+            )
+        )
+    import sqlalchemy
     from sqlalchemy.pool import NullPool
 
-    with _alone_in(Path(path).absolute().parent), warnings.catch_warnings():
+    with _alone_in(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # what they say of heartbeats
         try:
             storage = optuna.storages.RDBStorage(
-                f"sqlite:///{Path(path).absolute()}",
+                str(sqlalchemy.URL.create("sqlite", database=str(Path(path).absolute()))),
                 engine_kwargs={
                     "connect_args": {"timeout": PATIENCE_S},
                     "poolclass": NullPool,  # nobody closes a study: a connection that is kept would be left open
