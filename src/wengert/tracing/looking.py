@@ -77,8 +77,8 @@ def has_values(trace: Trace) -> bool:
 
 def look(trace: Trace, atom: Atom, kind: str, owner: Tracer, loop: int | None = None) -> Any:
     """Return the value of ``atom``, guarded where it is known. Within the body of a loop or a branch, return the
-    outcome that is decided for a truth which is not known. A value that comes from outside of a body is looked at there.
-    Raise ConcretizationError for any other, such as one of a batch. ``loop``: see IterationNote."""
+    outcome that is decided for a truth which is not known. A value from outside of a body is looked at there. Raise
+    ConcretizationError for any other, such as one of a batch. ``loop``: see IterationNote."""
     if type(atom) is Lit:
         return atom.value
     around = bodies()

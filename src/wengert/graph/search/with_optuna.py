@@ -142,7 +142,7 @@ def study(path: str | os.PathLike[str], *, retries: int = 3, **options: Any) -> 
                 f"study: there is no folder {folder} for {os.fspath(path)}", tries=["make the folder first"]
             )
         )
-    import sqlalchemy
+    import sqlalchemy.exc
     from sqlalchemy.pool import NullPool
 
     with _alone_in(folder), warnings.catch_warnings():
