@@ -66,7 +66,7 @@ def bound(w: Workload) -> Callable[[], Any]:
 
 
 def bound_compiled(w: Workload) -> Callable[[], Any]:
-    """As ``bound``, after a C compiler, whose time is not counted."""
+    """Call what ``bound`` calls, compiled by a C compiler, whose time is not counted."""
     _, scalars = functions(w)
     symbols = scalars.sx_in()
     options = {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O3", "-march=native"]}}

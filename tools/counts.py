@@ -10,6 +10,7 @@ import argparse
 import ast
 import importlib
 import inspect
+import math
 import re
 import sys
 from collections import defaultdict
@@ -194,7 +195,7 @@ def counts() -> dict[str, tuple[int, list[str]]]:
         "public functions without an example": without_example(),
         "codes in names of tests": codes(),
     }
-    percent = round(100 * len(of_any) / len(any_or_not))
+    percent = math.ceil(100 * len(of_any) / len(any_or_not))
     return {name: (len(where), where) for name, where in found.items()} | {
         "parameters of type Any, in percent": (percent, of_any)
     }

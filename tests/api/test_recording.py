@@ -1,4 +1,4 @@
-"""What a transform or a loop records has gone through the passes that come before derivatives."""
+"""Transforms and loops record tapes that go through the passes which come before derivatives."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def different_programs(n: int) -> None:
             np.testing.assert_allclose(wg.jit(f)(x), f(x), rtol=1e-13)
 
 
-@pytest.mark.deep("four hundred programs are compiled; when code is freed is tested in quick ones")
+@pytest.mark.deep("three hundred programs are compiled; when code is freed is tested in quick ones")
 def test_machine_code_of_dropped_programs_was_never_freed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """9 KB each. Those that were asked for last are kept, the same number at any time."""
     monkeypatch.setattr(compiler, "RECENT", most := 64)

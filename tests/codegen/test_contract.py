@@ -150,7 +150,7 @@ def test_which_products_are_tiled(
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("m", "n", "k"), [(3, 5, 7), (8, 8, 8), (17, 33, 12), (1, 9, 9), (9, 1, 9), (64, 70, 80)])
 def test_batches_of_products(m: int, n: int, k: int, dtype: Any) -> None:
-    """The same bits in parts; operands transposed, and one for all."""
+    """A batch has the bits of its products one by one, also of transposed operands, and of one that all share."""
     rng = np.random.default_rng(m)
     for batch in (3, -(-(1 << 21) // (m * n * k)) + 1):
         if batch * max(m * k, k * n) > 1 << 20:
@@ -233,7 +233,7 @@ def test_gradient_of_a_dense_layer() -> None:
     assert np.allclose(gw, x.T @ ct) and np.allclose(gb, ct.sum(0))
 
 
-@pytest.mark.sampled(4, "a second each")
+@pytest.mark.sampled(3, "a second each")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("tokens", "width", "name"), [(24, 16, "loops"), (1030, 20, "BLAS")])
 def test_heads_of_attention_are_products_as_they_lie(tokens: int, width: int, name: str, dtype: Any) -> None:

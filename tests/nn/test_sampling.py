@@ -44,7 +44,7 @@ def test_the_grid_of_the_elements_gives_them_back() -> None:
     close(nn.grid_sample(x, grid, align_corners=True), x)
 
 
-@pytest.mark.sampled(2, "every way is compiled")
+@pytest.mark.sampled(5, "every way is compiled")
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_derivatives_in_both(padding: str, align_corners: bool) -> None:

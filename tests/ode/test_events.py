@@ -103,7 +103,7 @@ def test_the_derivatives_of_events_that_do_not_end(method: str) -> None:
         np.testing.assert_allclose(reverse(p), exact[-1], rtol=1e-6)
 
 
-@pytest.mark.deep("2 s; a budget is kept in test_follow.py, events without one in quick ones")
+@pytest.mark.deep("a second; a budget is kept in test_follow.py, events without one in quick ones")
 def test_events_within_a_budget() -> None:
     def lands(v: Any, budget: int) -> Any:
         start = np.stack([0.0 * v, v])

@@ -213,7 +213,7 @@ def grows(x: Any) -> Any:
 
 
 def grows_in_an_array(x: Any) -> Any:
-    """What an iteration has computed is written into an array, after other steps of the iteration."""
+    """Each iteration writes into an array what it has computed, after other steps of its own."""
     u = np.array([x, 2 * x])
     while x < 100.0:
         y = x * 1.5

@@ -1,4 +1,4 @@
-"""What is noted of a loop beside its traced values, and the counts of a compiled function."""
+"""Looks note what stands beside traced values, and a compiled function keeps the counts of its loops."""
 
 from __future__ import annotations
 
@@ -580,7 +580,7 @@ def test_what_is_noted_is_bounded() -> None:
 
 
 def test_a_for_that_counts_makes_no_note_of_its_own_iterations() -> None:
-    """What ends it may be the count of its iterations."""
+    """The count of its iterations may be what ends it."""
 
     def f(x: Any) -> Any:
         for _ in range(9):
@@ -708,14 +708,14 @@ A, B = CodePlace(None, 2), CodePlace(None, 4)  # two places, of no code
 def test_a_tape_is_known_after_three_counts_of_each_of_its_loops() -> None:
     counts = Counts()
     run = counts.begin()
-    assert not run.knows(small(1), [4, 5]) and not run.knows(small(1), [6, 5])
-    assert not run.knows(small(1), [7, 5]) and not counts.has_learnt and not counts.knows_any
-    assert not run.knows(small(2), [8, 6]), "of another tape"
-    assert not run.knows(small(1), [7, 6]) and run.knows(small(1), [7, 9])
+    assert not run.learn(small(1), [4, 5]) and not run.learn(small(1), [6, 5])
+    assert not run.learn(small(1), [7, 5]) and not counts.has_learnt and not counts.knows_any
+    assert not run.learn(small(2), [8, 6]), "of another tape"
+    assert not run.learn(small(1), [7, 6]) and run.learn(small(1), [7, 9])
     assert counts.has_learnt and counts.knows_any
     counts.has_learnt = False
-    assert run.knows(small(1), [1, 1]) and not counts.has_learnt
-    assert not run.knows(small(3), [1]) and counts.knows_any
+    assert run.learn(small(1), [1, 1]) and not counts.has_learnt
+    assert not run.learn(small(3), [1]) and counts.knows_any
 
 
 def test_a_place_is_counted_after_two_counts_and_given_up_after_some_tries() -> None:
@@ -749,7 +749,7 @@ def test_what_has_come_to_a_loop_may_be_tried_as_often_again() -> None:
     run = counts.begin()
     run.counted(A)
     for n in (3, 4, 5):
-        run.knows(small(1), [n])
+        run.learn(small(1), [n])
     for _ in range(MOST_TRIES - 1):
         run = counts.begin()
         assert run.counted(A) is not None

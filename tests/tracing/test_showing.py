@@ -58,6 +58,25 @@ def test_the_text_of_a_value_of_an_ended_trace_does_not_decide_without_a_guard()
         wg.jit(f, strict=True)(2.0)
 
 
+def test_in_an_un_jitted_call_such_a_text_is_that_of_the_call_and_an_array_has_none() -> None:
+    def f(x: Any, is_printed: bool) -> Any:
+        kept: list[Any] = []
+
+        def inner(y: Any) -> Any:
+            kept.append(y * y)
+            if is_printed:
+                print(kept[0])
+            return kept[0]
+
+        slope = wg.grad(inner)(x)
+        return slope * x * 10 if str(kept[0]).startswith("4") else slope * x
+
+    gradient = wg.grad(f)
+    assert gradient(2.0, True) == 80.0 and gradient(3.0, True) == 12.0
+    with pytest.raises(EscapedTracerError):
+        gradient(2.0, False)
+
+
 def test_a_value_of_an_ended_trace_is_shown_to_people(capsys: pytest.CaptureFixture[str]) -> None:
     kept: list[Any] = []
     assert wg.grad(lambda y: (kept.append(y * y), print(kept[0]), kept[0])[-1])(3.0) == 6.0

@@ -56,6 +56,7 @@ convert = elementwise(  # astype; the engine projects tangents and cotangents on
     type=lambda x, *, dtype: Aval(x.shape, dtype),
     partials=_convert_partials,
     shortcut=lambda x, *, dtype: x if x.aval.dtype == dtype else None,
+    magnitude=lambda n: n,
 )
 
 
@@ -123,12 +124,15 @@ def _divide_identity(made: Op, x1: Atom, x2: Atom) -> Any:
     return (multiply, (x1, Lit(1 / value, x2.aval.dtype))) if is_power else None
 
 
-add = elementwise(np.add, partials=[1, 1], identity=_add_identity, is_commutative=True)
+add = elementwise(
+    np.add, partials=[1, 1], identity=_add_identity, is_commutative=True, magnitude=lambda n1, n2: n1 + n2
+)
 subtract = elementwise(
     np.subtract,
     partials=[1, -1],
     identity=_subtract_identity,
     shortcut=_subtract_shortcut,
+    magnitude=lambda n1, n2: n1 + n2,
 )
 multiply = elementwise(
     np.multiply,
@@ -137,6 +141,7 @@ multiply = elementwise(
     shortcut=_multiply_shortcut,
     identity=_multiply_identity,
     is_commutative=True,
+    magnitude=lambda n1, n2: n1 * n2,
 )
 divide = elementwise(
     np.divide,
@@ -146,13 +151,13 @@ divide = elementwise(
     identity=_divide_identity,
     cost=flops(4),
 )
-negative = elementwise(np.negative, partials=[-1])
+negative = elementwise(np.negative, partials=[-1], magnitude=lambda n: n)
 positive = elementwise(np.positive, partials=[1], shortcut=lambda x: x)
 conjugate = elementwise(
     np.conjugate, name="conjugate", partials=[CONJUGATION], shortcut=lambda x: x if x.aval.dtype.kind != "c" else None
 )
 reciprocal = elementwise(np.reciprocal, partials=[lambda x, y: -y * y], cost=flops(4))
-square = elementwise(np.square, partials=[lambda x, y: 2 * x])
+square = elementwise(np.square, partials=[lambda x, y: 2 * x], magnitude=lambda n: n * n)
 sqrt = elementwise(np.sqrt, partials=[lambda x, y: 0.5 / y], cost=flops(6))
 cbrt = elementwise(np.cbrt, partials=[lambda x, y: 1 / (3 * (y * y))], cost=flops(20))
 
@@ -233,7 +238,7 @@ def _floored_quotient(x1: Atom, x2: Atom, y: Atom) -> Any:
 floor_divide = elementwise(np.floor_divide, partials=[ZERO, ZERO], cost=flops(6))
 remainder = elementwise(np.remainder, partials=[1, _floored_quotient], cost=flops(8))
 fmod = elementwise(np.fmod, partials=[1, _truncated_quotient], cost=flops(8))
-absolute = elementwise(np.absolute, partials=[_absolute_partial])
+absolute = elementwise(np.absolute, partials=[_absolute_partial], magnitude=lambda n: n)
 fabs = elementwise(np.fabs, partials=[lambda x, y: sign(x)])
 copysign = elementwise(np.copysign, partials=[lambda x1, x2, y: sign(x1) * copysign(Lit(1, x1.aval.dtype), x2), ZERO])
 ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtype), n), NONE])

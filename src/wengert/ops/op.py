@@ -107,6 +107,8 @@ class Op:
     """``into(*xs, *results, **params)``: the reference, writing into arrays that it is given and does not keep."""
     shortcut: Callable[..., Atom | None] | None = None
     """An operand (or literal) that equals the result bit for bit, so that no instruction is needed."""
+    magnitude: Callable[..., int] | None = None
+    """``magnitude(*sizes)``: how large a result can be, of integers no larger than ``sizes``; None: nobody has said."""
     identity: Callable[..., tuple[Op, tuple[Atom, ...]] | None] | None = None
     """``identity(made, *ins)``: another op and its operands that give the same result faster, bit for bit (but for a
     NaN's payload), or None; ``made(x)`` is the instruction that x comes from."""

@@ -19,7 +19,8 @@ import numpy as np
 from wengert.higher.bodies import alive
 from wengert.higher.loops import TapeWhile, while_
 from wengert.ops.control import MOST_ITERATIONS, Expected, guard
-from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
+from wengert.ops.elementwise import add, logical_not
+from wengert.ops.op import Op
 from wengert.ops.shape import zeros
 from wengert.passes.reroll import kinds_of
 from wengert.passes.reroll.columns import Places, Rolled
@@ -29,7 +30,7 @@ from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_pie
 from wengert.passes.reroll.repeats import Run
 from wengert.passes.reroll.scans import Irregular, ScanMaker, plan_scan
 from wengert.passes.simplify import drop_dead
-from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions
+from wengert.tape import Atom, Lit, Tape, Var, building, current_builder, definitions
 from wengert.tracing.counted import IterationNote, NotCounted, RunCounts
 
 FEWEST = 3
@@ -44,7 +45,7 @@ BOOL = np.dtype(bool)
 def with_loops_of_any_count(tape: Tape, counts: RunCounts) -> Tape:
     """Return ``tape`` with a ``while`` in place of each loop of Python's, if all are known to be one of any count."""
     new, found = _with_whiles(tape, counts)
-    return new if found and counts.knows(new, found) else tape
+    return new if found and counts.learn(new, found) else tape
 
 
 def check_counted(tape: Tape, counts: RunCounts) -> None:
@@ -317,8 +318,9 @@ def _numbers_within(it: Iteration, counter: StepOutput, most: int) -> set[StepOu
 def are_small(tape: Tape) -> bool:
     """Whether each integer that is computed of a traced counter stays in int64."""
     made = definitions(tape)
-    looks = [made.get(i.ins[0]) for i in tape.instrs if i.op is guard and i.params["kind"] == "iteration"]  # type: ignore[arg-type]  # no literal
-    bounds: dict[Atom, int] = {i.ins[0]: MOST_ITERATIONS for i in looks if i is not None}
+    looks = [i.ins[0] for i in tape.instrs if i.op is guard and i.params["kind"] == "iteration"]
+    conditions = [made[a] for a in looks if type(a) is Var and a in made]
+    bounds: dict[Atom, int] = {i.ins[0]: MOST_ITERATIONS for i in conditions}
     read = {a for i in tape.instrs for a in i.ins} | {*tape.outputs}
     for i in tape.instrs:
         if bounds.keys().isdisjoint(i.ins) or i.op.kernel.moves_by_index:
@@ -346,14 +348,8 @@ def _bound(it: Iteration, operand: OperandReads, bounds: dict[StepOutput, int], 
     return bounds.get(hit[0]) if is_of_this_iteration or hit[0] == counter else None
 
 
-def _bound_of_step(op: Any, known: list[int | None]) -> int | None:
-    bounds = [b for b in known if b is not None]
-    if len(bounds) < len(known):
+def _bound_of_step(op: Op | None, known: Sequence[int | None]) -> int | None:
+    """Return how large the results of a step can be, from what is known of its operands; None where it is not known."""
+    if op is None or op.magnitude is None or None in known:
         return None
-    if op in (add, subtract):
-        return sum(bounds)
-    if op is multiply:
-        return bounds[0] * bounds[1]
-    if op is square:
-        return bounds[0] ** 2
-    return bounds[0] if op in (negative, absolute, convert) else None
+    return op.magnitude(*known)

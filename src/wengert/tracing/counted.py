@@ -73,9 +73,9 @@ class Counts:
         """Begin a run; ``is_by_value``: every ``for`` is traced by its count."""
         return RunCounts(self, is_by_value)
 
-    def knows(self, tape: Tape, found: Sequence[int], tried: set[CodePlace]) -> bool:
-        """Whether each loop of ``tape`` has been seen with enough counts, ``found`` among them. If it has, the places
-        that were ``tried`` may be tried as often again."""
+    def learn(self, tape: Tape, found: Sequence[int], tried: set[CodePlace]) -> bool:
+        """Keep the counts ``found`` of the loops of ``tape``, and return whether each has been seen with enough. If it
+        has, the places that were ``tried`` may be tried as often again."""
         seen = self._seen.setdefault(structure(tape), [set() for _ in found])
         was_known = all(len(counts) >= ENOUGH for counts in seen)
         for counts, count in zip(seen, found, strict=True):
@@ -156,9 +156,10 @@ class RunCounts:
     def is_rolled(self, number: int) -> bool:
         return number in self._rolled
 
-    def knows(self, tape: Tape, found: Sequence[int]) -> bool:
-        """Whether each loop of ``tape`` is known to be one of any count, now that these counts were found."""
-        return self._counts.knows(tape, found, self._tried)
+    def learn(self, tape: Tape, found: Sequence[int]) -> bool:
+        """Keep the counts that were found, and return whether each loop of ``tape`` is known now to be one of any
+        count."""
+        return self._counts.learn(tape, found, self._tried)
 
     def failed(self) -> bool:
         """Note that what was traced will not do. Return whether a loop in it had a counter."""

@@ -31,9 +31,9 @@ def text_of(x: Tracer, show: Callable[[Any], str], frame: FrameType) -> str:
         _depend_on_options(x, frame)
         return show(x.as_python(constant))
     is_open = x._trace.is_open
-    if not is_open and not is_ours(frame) and current_trace() is not None and text.use(frame) != text.PEOPLE:
-        raise escaped(x)
-    if is_ours(frame) or (not is_open and x._told is None):
+    if is_ours(frame) or (
+        not is_open and x._told is None and (current_trace() is None or text.use(frame) == text.PEOPLE)
+    ):
         return f"traced({x.aval}{'' if is_open else ', escaped'})"
     try:
         return show(x.as_python(shown(x, frame)))
@@ -61,7 +61,7 @@ def shown(x: Tracer, frame: FrameType) -> Any:
     inner = current_trace() or x._trace
     is_read = inner.run.known is not None and (use == text.DECIDES or text.may_be_read(frame, inner.run.outlets))
     if not is_open:
-        if is_read:  # a guard cannot be recorded any more
+        if is_read or x._told is None:  # no guard can be recorded any more
             raise escaped(x)
         return x._told
     if x._trace.concrete and not is_read:

@@ -278,7 +278,7 @@ def signs(shape: tuple[int, ...], dtype: str, layout: str = "C") -> Array:
     return goal
 
 
-@pytest.mark.sampled(20, "every dtype on every processor")
+@pytest.mark.sampled(19, "every dtype on every processor")
 @every_target
 @every_dtype
 def test_every_reduction_along_every_axis(dtype: str, where: Any) -> None:

@@ -65,7 +65,7 @@ TURN, _ = np.linalg.qr(RNG.normal(size=(4, 4)))
 M = RNG.normal(size=(4, 4))
 
 
-@pytest.mark.sampled(2, "every decomposition is compiled, in both orders of derivatives")
+@pytest.mark.sampled(3, "every decomposition is compiled, in both orders of derivatives")
 @pytest.mark.parametrize("one", CASES, ids=str)
 def test_rules(one: Case) -> None:
     check_op(one)

@@ -349,7 +349,7 @@ def test_a_loop_of_too_many_iterations_is_given_up_even_if_the_function_catches_
 
 
 def test_a_loop_of_many_iterations_is_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That took 0.3 ms an iteration: a count of 500,000 took minutes where two others had been met before."""
+    """A look took 0.3 ms: a count of 500,000 took minutes where two others had been met before."""
     monkeypatch.setattr(counting, "MOST_COUNTED", 50)
     compiled = wg.jit(_moved)
     for n in (3, 4, 100):

@@ -64,7 +64,7 @@ def test_slogdet(a):
     check_derivative(lambda a: np.linalg.slogdet(a)[0] * np.linalg.slogdet(a)[1], -a)
 
 
-@pytest.mark.sampled(2, "every shape is compiled, for both triangles")
+@pytest.mark.sampled(3, "every shape is compiled, for both triangles")
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("a", [A, STACK], ids=lambda a: str(a.shape))
 def test_cholesky(a, upper):

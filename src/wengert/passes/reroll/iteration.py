@@ -45,7 +45,7 @@ class Needs(NamedTuple):
     """Which values of a slot are read outside of its group."""
 
     all: bool
-    """Those of all iterations, or of any but the last one."""
+    """Whether values of other iterations than the last are read."""
     last: bool
 
 
