@@ -78,6 +78,8 @@ COVERED = [
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),
     # -------------------------------------------------------------------------------------------------- on top
+    row("tests/of_scipy/test_special.py", "imports: that its files are loaded is seen by what they do",
+        "of_scipy/__init__.py"),
     row("tests/ode/test_solve.py", "imports: the solver is called by the name that it has", "ode/__init__.py"),
     row("tests/ode/test_methods.py", "order, and what is within a step, are asked of every one-step method alike",
         "ode/radau.py", "ode/runge_kutta.py"),

@@ -10,7 +10,7 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 
 from typing import Any
 
-from wengert import config, edit, errors, expect, ops, tree
+from wengert import config, edit, errors, expect, of_scipy, ops, tree  # noqa: F401  # of_scipy waits for SciPy
 from wengert.api.branches import checkpoint, cond, joined, switch
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.loops import fori_loop, while_loop

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, ndimage, optimize
+from scipy import integrate, optimize
 
 import wengert as wg
 from wengert import config
@@ -236,7 +236,6 @@ CALLED_BACK = {
     "scipy.optimize.least_squares": lambda p: optimize.least_squares(lambda v: v - p, [1.0]).x[0],
     "scipy.integrate.quad": lambda p: integrate.quad(lambda t: t * p, 0, 1)[0],
     "scipy.integrate.dblquad": lambda p: integrate.dblquad(lambda t, u: t * p, 0, 1, 0, 1)[0],
-    "scipy.ndimage.generic_filter": lambda p: ndimage.generic_filter(np.ones(4), lambda w: p * w[0], 3).sum(),
 }
 
 

@@ -17,6 +17,21 @@
 
 namespace wengert {
 
+// The exception that is on its way, put aside until the end of the block: what is called meanwhile must not find one.
+// C code that goes on with an exception pending is met too: the interpreter calls us from whatever it runs. Of two
+// exceptions, that and one of the block, the first is raised.
+class ErrorAside {
+    PyObject *kind, *value, *traceback;
+
+  public:
+    ErrorAside() { PyErr_Fetch(&kind, &value, &traceback); }
+    ErrorAside(const ErrorAside &) = delete;
+    ErrorAside &operator=(const ErrorAside &) = delete;
+    ~ErrorAside() {
+        if (kind != nullptr) PyErr_Restore(kind, value, traceback);
+    }
+};
+
 template <typename Held> struct Context {
     PyObject_HEAD
     Held held;
@@ -71,15 +86,13 @@ template <typename Held> struct Context {
     }
 
     static void freed(PyObject *self) {
-        PyObject *kind, *value, *traceback; // the exception that has ended the block
-        PyErr_Fetch(&kind, &value, &traceback);
+        const ErrorAside aside; // the exception that has ended the block
         auto *context = reinterpret_cast<Context *>(self);
         context->leave();
         context->held.~Held();
         PyTypeObject *own = Py_TYPE(self);
         own->tp_free(self);
         Py_DECREF(own);
-        PyErr_Restore(kind, value, traceback);
     }
 
     static bool make_type(const char *name) {

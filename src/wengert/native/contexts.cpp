@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-using wengert::Context, wengert::Owned, wengert::said;
+using wengert::Context, wengert::ErrorAside, wengert::Owned, wengert::said;
 
 namespace {
 
@@ -121,18 +121,25 @@ long first_of(Owned &now) {
     return now == nullptr ? -1 : PyLong_AsLong(PyTuple_GET_ITEM(now.get(), 0));
 }
 
+// Makes the collector look seldom, if it does not yet; false with an exception.
+bool look_seldom() {
+    Owned now;
+    const long first = first_of(now);
+    if (first < 0 && PyErr_Occurred()) return false;
+    if (0 < first && first < seldom_after) {
+        threshold = Py_NewRef(now);
+        return set_first(threshold, seldom_after);
+    }
+    return true;
+}
+
 PyObject *looked(PyObject *, PyObject *args) {
     const bool begins = PyTuple_GET_SIZE(args) == 2 && PyUnicode_Check(PyTuple_GET_ITEM(args, 0)) &&
                         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(args, 0), "start") == 0;
     looking = begins ? PyThread_get_thread_ident() : 0;
     if (++looks != often || threshold != nullptr) Py_RETURN_NONE;
-    Owned now;
-    const long first = first_of(now);
-    if (PyErr_Occurred()) return nullptr;
-    if (0 < first && first < seldom_after) {
-        threshold = Py_NewRef(now);
-        if (!set_first(threshold, seldom_after)) return nullptr;
-    }
+    const ErrorAside aside; // garbage is collected at any time, so while an exception is pending too
+    said(look_seldom());
     Py_RETURN_NONE;
 }
 

@@ -8,7 +8,7 @@ import pytest
 import wengert as wg
 import wengert.tracing.functions.linalg  # fills the table of traced functions
 from tests.comparisons import NUMPY
-from tests.tracing.functions.differences import check, check_derivative, check_value, same
+from tests.differences import check, check_derivative, check_value, same
 from wengert.errors import ShapeError, UnsupportedFunctionError
 
 RNG = np.random.default_rng(7)

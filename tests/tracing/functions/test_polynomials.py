@@ -12,7 +12,7 @@ import pytest
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
 import wengert as wg
-from tests.tracing.functions.differences import check
+from tests.differences import check
 from tests.tracing.numpy_cases import case, floats, integers, same_as_numpy, verify
 from wengert.errors import ConcretizationError
 

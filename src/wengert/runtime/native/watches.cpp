@@ -9,6 +9,8 @@
 // A module's variables change all the time, those of a script's loop in every iteration, so it is the keys that count.
 #include "watches.h"
 
+#include "../../native/context.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -105,10 +107,8 @@ bool is_told_of(PyObject *dict) {
 }
 
 void end_to_hear(PyObject *dict) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback); // this may be called while an error is on its way
+    const ErrorAside aside;
     if (PyDict_Unwatch(watcher, dict) < 0) PyErr_Clear(); // the interpreter is being finalized
-    PyErr_Restore(type, value, traceback);
 }
 
 } // namespace

@@ -372,10 +372,11 @@ def _enroll_waiting() -> None:
     while not is_done:
         with acquired(_lock) as is_done:  # which, wherever it is interrupted, gives the lock back
             if is_done:
-                for module in [m for m in _waiting if _is_ready(m)]:
-                    for enrolls in _waiting[module]:
-                        enrolls()
-                    _waiting.pop(module, None)
+                while ready := [m for m in _waiting if _is_ready(m)]:  # what enrolls may wait for more modules
+                    for module in ready:
+                        for enrolls in _waiting[module]:  # and for this one
+                            enrolls()
+                        _waiting.pop(module, None)
                 _enroll_marked()
         if not is_done:
             with _lock:  # until the thread that is at it has done so

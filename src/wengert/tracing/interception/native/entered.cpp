@@ -10,7 +10,7 @@
 
 #include <unordered_set>
 
-using wengert::Context, wengert::Owned, wengert::said;
+using wengert::Context, wengert::ErrorAside, wengert::Owned, wengert::said;
 
 namespace {
 
@@ -59,6 +59,7 @@ struct Following {
         if (what == PyTrace_CALL) {
             const Owned code = Owned::stolen(reinterpret_cast<PyObject *>(PyFrame_GetCode(frame)));
             if (!unwanted->contains(code) && codes.insert(code).second) {
+                const ErrorAside aside;
                 const Owned answer = Owned::stolen(PyObject_CallOneArg(tell, reinterpret_cast<PyObject *>(frame)));
                 if (answer == nullptr) return -1;
                 if (answer == Py_None) codes.erase(code);

@@ -24,7 +24,7 @@
 #include <unordered_set>
 #include <vector>
 
-using wengert::Context, wengert::Owned, wengert::said;
+using wengert::Context, wengert::ErrorAside, wengert::Owned, wengert::said;
 
 namespace {
 
@@ -117,10 +117,8 @@ struct Opened {
                              set(trace, names->is_direct, Py_True) && set(trace, names->is_open, Py_True) &&
                              (!is_first || begin_all());
         if (is_done) return true;
-        PyObject *kind, *value, *traceback;
-        PyErr_Fetch(&kind, &value, &traceback);
+        const ErrorAside aside;
         leave(is_first);
-        PyErr_Restore(kind, value, traceback);
         return false;
     }
 
@@ -182,10 +180,8 @@ struct Answered {
             answer.wanted++;
             if (own != ours && !set(function, names->code, ours)) {
                 n_done++;
-                PyObject *kind, *value, *traceback;
-                PyErr_Fetch(&kind, &value, &traceback);
+                const ErrorAside aside;
                 leave(false);
-                PyErr_Restore(kind, value, traceback);
                 return false;
             }
         }

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from wengert.ops.control import stop_gradient
 from wengert.ops.reduce import max_
+from wengert.ops.special import exp_minus, exp_minus_body
 from wengert.tracing.arguments import (
     Axis,
     Traced,
@@ -29,8 +31,6 @@ from wengert.tracing.functions.reductions import keep
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
 
-# wengert.ops.special imports scipy.special, which is there already if one of these is called: local imports.
-
 
 def largest(x: Traced, axes: tuple[int, ...]) -> Any:
     """The maximum, a constant to derivatives: what is subtracted and added again has none."""
@@ -45,8 +45,6 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
     it is taken, and entries that are all -inf share it evenly. Not as exact as SciPy where the result is near
     0: the error is that of ``log(1 + t)`` for small t.
     """
-    from wengert.ops.special import exp_minus, exp_minus_body
-
     if b is None:
         a = inexact(array(a))
     else:
@@ -99,8 +97,6 @@ def log_softmax(x: ArrayLike, axis: Axis = None) -> Any:
 @intercepts("scipy.special:polygamma")
 def polygamma(n: ArrayLike, x: ArrayLike) -> Any:
     """The n-th derivative of digamma, (−1)ⁿ⁺¹ n! ζ(n + 1, x)."""
-    from scipy import special
-
     if type(n) is Tracer and n.constant() is None:
         raise unsupported("scipy.special.polygamma: the order n is traced", "an order that is a plain integer")
     n = np.asarray(n.constant() if type(n) is Tracer else n)
@@ -116,8 +112,6 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Any:
 @intercepts("scipy.special:multigammaln")
 def multigammaln(a: float | Traced, d: int) -> Any:
     """log Γ_d(a) = d(d−1)/4 log π + Σ_{j<d} log Γ(a − j/2). That a > (d−1)/2 is not checked."""
-    from scipy import special
-
     if np.ndim(d) or np.floor(d) != d:
         raise ValueError("d should be a positive integer (dimension)")
     n = int(d)

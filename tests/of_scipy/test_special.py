@@ -10,7 +10,7 @@ import scipy.special as sp
 from scipy.special import log_softmax, logsumexp, softmax
 
 import wengert as wg
-from tests.tracing.functions.differences import check, check_derivative, check_value
+from tests.differences import check, check_derivative, check_value
 
 X = np.random.default_rng(7).standard_normal((3, 4))
 V = X[0].copy()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+import wengert as wg
 from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
 from wengert.tracing.arguments import array, holds_unsettled, unsupported
 from wengert.tracing.interception.asking import AT_FUNCTIONS
@@ -17,10 +18,6 @@ from wengert.tracing.interception.python_functions import original
 from wengert.tracing.stack import current_trace
 
 DEFAULT = 1.49012e-8  # the tolerances of odeint
-
-
-def _solver() -> Any:
-    return import_module("wengert.ode")  # which stands on top of all this, and is imported when somebody asks for it
 
 
 @intercepts("scipy.integrate:solve_ivp", AT_FUNCTIONS)
@@ -36,7 +33,7 @@ def solve_ivp(
     args: tuple[Any, ...] | None = None,
     **options: Any,
 ) -> Any:
-    return _solver().solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
+    return wg.ode.solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
 
 
 @intercepts("scipy.integrate:odeint", AT_FUNCTIONS)
@@ -87,7 +84,7 @@ def _solved(
         )
     ts = array(t)
     fun = func if tfirst else lambda t, y, *args: func(y, t, *args)
-    found = _solver().solve_ivp(
+    found = wg.ode.solve_ivp(
         fun,
         (ts[0], ts[-1]),
         np.atleast_1d(y0),
