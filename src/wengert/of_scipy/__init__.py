@@ -14,7 +14,11 @@ from importlib import import_module
 
 from wengert.tracing.interception.intercept import when_imported
 
-MODULES = ("integrate", "ndimage", "special")
+MODULES = (
+    "integrate",
+    "ndimage",
+    "special",
+)
 """The files here, each by the name of SciPy's module that it is for."""
 
 for _name in MODULES:

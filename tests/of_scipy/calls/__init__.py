@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from tests.of_scipy.calls import integrate, ndimage, special
+from wengert.of_scipy import MODULES
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 OF_SCIPY: dict[str, list[Call]] = {
-    name: calls for module in (integrate, ndimage, special) for name, calls in module.CALLS.items()
+    name: calls for module in MODULES for name, calls in import_module(f"{__name__}.{module}").CALLS.items()
 }
