@@ -29,6 +29,7 @@ from tests.of_scipy.calls import (
 )  # whose files import SciPy's modules: these are intercepted once imported
 from tests.tracing.interception.addresses import address
 from tests.tracing.interception.outcomes import in_another_thread, plain
+from wengert.of_scipy.refusing import REASONS
 from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION, AT_FUNCTIONS
 from wengert.tracing.interception.intercept import TABLE
 
@@ -125,7 +126,7 @@ FORTRAN = {
 }
 NO_FUNCTIONS = {"numpy._ArrayFunctionDispatcher", "numpy.ufunc", "sys.setprofile", "type"}  # changed in their own ways
 LISTED = [name for name in TABLE if name in FORTRAN or not name.endswith(".fortran")]  # others are as these
-LISTED = [name for name in LISTED if name not in NO_FUNCTIONS]
+LISTED = [name for name in LISTED if name not in NO_FUNCTIONS and name not in REASONS]  # one replacement refuses those
 ENTRIES = {name: _entry(name) for name in LISTED if TABLE[name].how not in ("", "setter of an attribute")}
 ENTRIES.pop("functools._lru_cache_wrapper")  # the class: of what it has made, the calls (test_caching.py)
 PATCHED = {name for name in ENTRIES if TABLE[name].looks in (AT_CALLER, AT_CONVERSION)}

@@ -1,0 +1,93 @@
+"""The page of SciPy's functions says what the code does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tools import scipy_coverage, scipy_names
+from tools.coverage import versions
+
+FUNCTIONS = [m for m in scipy_coverage.MODULES if m != "stats"]
+"""The modules whose rows are read from tables; distributions are tried, which takes long."""
+
+
+def is_written_for_these_versions() -> bool:
+    return f"for {versions()}." in scipy_coverage.path().read_text(encoding="utf-8")
+
+
+def rows_of(module: str) -> list[scipy_coverage.Row]:
+    return scipy_coverage.rows(module)
+
+
+@pytest.mark.deep("every method of every distribution is differentiated")
+def test_the_page_is_up_to_date() -> None:
+    if not is_written_for_these_versions():
+        pytest.skip("the page was written for other versions of NumPy and SciPy, which have other functions")
+    page = scipy_coverage.path().read_text(encoding="utf-8")
+    assert page == scipy_coverage.markdown(), "run python -m tools.scipy_coverage"
+
+
+@pytest.mark.parametrize("module", FUNCTIONS)
+def test_the_page_promises_nothing_that_is_not_so(module: str) -> None:
+    """A function that has been added since the page was written may be missing there: nobody is misled by that."""
+    if not is_written_for_these_versions():
+        pytest.skip("the page was written for other versions of NumPy and SciPy, which have other functions")
+    page = scipy_coverage.path().read_text(encoding="utf-8")
+    section = page.partition(f"## scipy.{module}\n")[2].partition("\n## ")[0]
+    promised = section.partition(f" {scipy_coverage.DIFFERENTIABLE}:\n\n")[2].partition("\n\n")[0]
+    done = {r.name.rpartition(".")[2] for r in rows_of(module) if r.status == scipy_coverage.DIFFERENTIABLE}
+    assert set(promised.split("`")[1::2]) <= done
+    assert promised or not done or f"{scipy_coverage.DIFFERENTIABLE}:" not in section
+
+
+@pytest.mark.parametrize("module", FUNCTIONS)
+def test_every_public_name_has_one_status(module: str) -> None:
+    found = rows_of(module)
+    assert {r.name for r in found} == {f"{module}.{name}" for name in scipy_coverage.new_in(module)}
+    assert sum(scipy_coverage.counts(found).values()) == len(found)
+
+
+def test_lists_by_hand_name_functions_that_exist_and_none_twice() -> None:
+    if not is_written_for_these_versions():
+        pytest.skip("another SciPy has other functions")
+    lists = [scipy_names.FLAT, scipy_names.OUTSIDE, scipy_names.OWN_CODE]
+    for module in scipy_coverage.MODULES:
+        names = scipy_coverage.public(module)
+        for one in lists:
+            for pattern in one.get(module, "").split():
+                assert any(scipy_names.listed({module: pattern}, module, name) for name in names), (module, pattern)
+        for name in names:
+            assert sum(scipy_names.listed(one, module, name) for one in lists) <= 1, (module, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("special.erf", scipy_coverage.DIFFERENTIABLE),
+        ("fft.dct", scipy_coverage.DIFFERENTIABLE),
+        ("integrate.solve_ivp", scipy_coverage.DIFFERENTIABLE),
+        ("ndimage.label", scipy_coverage.NO_DERIVATIVE),
+        ("special.jn_zeros", scipy_coverage.NO_DERIVATIVE),
+        ("stats.mstats.gmean", scipy_coverage.REFUSED),
+        ("io.loadmat", scipy_coverage.OUTSIDE_OF_MATHEMATICS),
+        ("linalg.LinAlgWarning", scipy_coverage.OUTSIDE_OF_MATHEMATICS),
+    ],
+)
+def test_some_functions_are_where_they_belong(name: str, status: str) -> None:
+    module, _, short = name.rpartition(".")
+    assert {row.name: row.status for row in rows_of(module)}[f"{module}.{short}"] == status
+
+
+def test_a_distribution_is_tried_in_every_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Made:
+        shapes = "a"
+
+        @staticmethod
+        def mean(a: float, loc: float, scale: float) -> np.ndarray:
+            return loc * scale + float(a)  # a number of Python's has no derivative
+
+    monkeypatch.setattr(scipy_coverage.scipy.stats, "made", Made, raising=False)
+    monkeypatch.setattr(scipy_coverage, "parameters", lambda: {"made": (2.0,)})
+    monkeypatch.setattr(scipy_coverage, "_arguments", lambda *_: [2.0, 0.5, 1.5])
+    assert scipy_coverage.probed("made", "mean") == "not in a"
