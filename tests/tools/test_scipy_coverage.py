@@ -69,7 +69,7 @@ def test_lists_by_hand_name_functions_that_exist_and_none_twice() -> None:
         ("integrate.solve_ivp", scipy_coverage.DIFFERENTIABLE),
         ("ndimage.label", scipy_coverage.NO_DERIVATIVE),
         ("special.jn_zeros", scipy_coverage.NO_DERIVATIVE),
-        ("stats.mstats.gmean", scipy_coverage.REFUSED),
+        ("stats.mstats.trimmed_mean", scipy_coverage.REFUSED),
         ("io.loadmat", scipy_coverage.OUTSIDE_OF_MATHEMATICS),
         ("linalg.LinAlgWarning", scipy_coverage.OUTSIDE_OF_MATHEMATICS),
     ],
