@@ -377,7 +377,7 @@ def test_what_is_the_same_in_each_iteration_is_computed_before_the_loop_that_beg
             x = np.tanh(np.sum(np.exp(a * HEAVY) @ HEAVY) * 1e-3 + x)
         return x
 
-    tape = wg.trace(f)(0.3, 0.5)
+    tape = wg.jit(f).program(0.3, 0.5).tape
     (loop,) = [i for i in tape.instrs if i.op.name == "while"]
     assert "exp" not in [i.op.name for i in loop.params["loop"].body.instrs]
     assert "cond" in [i.op.name for i in tape.instrs]

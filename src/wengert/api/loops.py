@@ -6,7 +6,7 @@ iterations: what it reads of its surroundings becomes an operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,11 @@ from wengert.api.recording import record_body, results_of
 from wengert.api.scans import BUDGET, scanned
 from wengert.errors import DTypeError, message
 from wengert.expect import checked, given
-from wengert.higher.branches import cond as cond_op
 from wengert.higher.loops import TapeWhile
 from wengert.higher.loops import while_ as while_op
-from wengert.higher.recording import RecordedBody, aval_of, calling, leaves_of, source_of
-from wengert.passes.hoist import hoist
+from wengert.higher.recording import aval_of, calling, leaves_of, source_of
 from wengert.tape import Aval
-from wengert.tracing.emit import inlined, record
+from wengert.tracing.emit import record
 from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
 
@@ -136,22 +134,9 @@ def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any
     body = record_body(name, body_fun, avals, one)
     found = [a.aval for a in body.tape.outputs]
     check_carry(name, body.source, avals, found, treedef, body.treedef)
-    body = _with_constants_before(body, lambda: inlined(test.tape, [*test.constants, *carry]))
     loop = TapeWhile(test.tape, body.tape, len(test.constants), len(body.constants))
     outs = results_of(record(while_op, [*test.constants, *body.constants, *carry], {"loop": loop}))
     return tree.unflatten(treedef, outs)
-
-
-def _with_constants_before(body: RecordedBody, begins: Callable[[], Sequence[Any]]) -> RecordedBody:
-    """Take heavy steps that are the same in every iteration out of the body, to be done before the loop if ``begins``,
-    its condition for the first iteration, holds."""
-    found = hoist(body.tape, len(body.constants))
-    if found is None or not any(type(x) is Tracer for x in body.constants):
-        return body
-    (goes_on,) = begins()
-    operands = [goes_on.astype(np.int64), *body.constants]
-    values = results_of(record(cond_op, operands, {"branches": (found.without, found.before), "wrt": None}))
-    return body._replace(tape=found.body, constants=[*body.constants, *values])
 
 
 def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, most: int) -> Any:

@@ -86,6 +86,11 @@ class Kernel:
         self.__dict__.update(bound)
 
     @property
+    def may_raise(self) -> bool:
+        """Whether it may raise when it runs, so that it must not run where a guard before it has failed."""
+        return self.may_fail or self.has_bodies or self.is_outside
+
+    @property
     def only_adds(self) -> bool:
         """Whether elements of the result are sums of some elements of the operands, without weights.
 
@@ -367,6 +372,10 @@ class Check(Kernel):
 
     is_outside = True
     takes_any_dtype = True
+
+    @property
+    def may_raise(self) -> bool:
+        return False  # it is what others must not run before
 
 
 def whole(shape: tuple[int, ...], strides: tuple[int, ...], /, **params: Any) -> Region:

@@ -17,6 +17,7 @@ from wengert.edit import merge_common
 from wengert.passes.any_count import with_loops_of_any_count
 from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
+from wengert.passes.hoist import hoist
 from wengert.passes.join_windows import join_windows
 from wengert.passes.number_guards import number_guards
 from wengert.passes.output_masks import output_masks
@@ -35,6 +36,7 @@ Pass = Callable[..., Tape]
 BEFORE_DERIVATIVES: tuple[Pass, ...] = (
     # These run on the tape that a function recorded, and on the bodies of its loops and branches.
     join_windows,  # before a derivative is taken: the derivative of windows alone would be a scatter
+    hoist,  # before a derivative is taken, which would keep the value of such a step for each iteration
 )
 
 ROLLING: tuple[Pass, ...] = (
@@ -48,6 +50,7 @@ ONCE: tuple[Pass, ...] = (
     # Not for un-jitted calls: their tape stands for every tape of its structure, and those have other constants; and it
     # has no guards, since it runs on the very values that it was recorded with.
     fold_constants,  # before the pipeline, which drops the steps whose results have become constants
+    hoist,  # of loops of which no derivative is taken; after fold_constants, when constants are gone from the bodies
     reroll,  # after fold_constants, when steps on constants are gone, which no two iterations share
     number_guards,  # anywhere: no pass drops a guard, or moves one before another
 )

@@ -11,40 +11,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from wengert.higher.bodies import alive
 from wengert.higher.loops import TapeWhile, while_
-from wengert.ops.control import MOST_ITERATIONS, Expected, guard
+from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import add, logical_not
-from wengert.ops.op import Op
 from wengert.ops.shape import zeros
-from wengert.passes.reroll import kinds_of
+from wengert.passes.integer_bounds import are_small, check_numbers
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.emitter import Emitter
 from wengert.passes.reroll.iteration import Iteration, OperandReads, StepOutput
-from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_piece, read_with_moves
+from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_piece, kinds_of, read_with_moves
 from wengert.passes.reroll.repeats import Run
 from wengert.passes.reroll.scans import Irregular, ScanMaker, plan_scan
 from wengert.passes.simplify import drop_dead
-from wengert.tape import Atom, Lit, Tape, Var, building, current_builder, definitions
+from wengert.tape import Atom, Lit, Tape, building, current_builder
 from wengert.tracing.counted import IterationNote, NotCounted, RunCounts
 
 FEWEST = 3
 """This many iterations show what is carried."""
-BOUNDS = (1 << 53, 1 << 30, MOST_ITERATIONS)
-"""The bounds that are tried for the counter of a loop of any count, the largest first: what is computed of it, as
-Python's integers are, must fit into int64."""
 
 BOOL = np.dtype(bool)
 
 
 def with_loops_of_any_count(tape: Tape, counts: RunCounts) -> Tape:
     """Return ``tape`` with a ``while`` in place of each loop of Python's, if all are known to be one of any count."""
-    new, found = _with_whiles(tape, counts)
+    new, found, _ = _with_whiles(tape, counts)
     return new if found and counts.learn(new, found) else tape
 
 
@@ -59,25 +54,26 @@ def check_counted(tape: Tape, counts: RunCounts) -> None:
     looks = [i.params["expected"] for i in tape.instrs if i.op is guard and i.params["kind"] == "iteration"]
     if not looks:
         return
-    _with_whiles(tape, counts)
+    _, _, rolled = _with_whiles(tape, counts)
     if not are_small(tape):
         counts.give_up()
         raise NotCounted("an integer may leave int64")
     notes = [counts.note_of(expected) for expected in looks]
     lengths = Counter(None if note is None else note.loop for note in notes)
-    if any(number is None or (not counts.is_rolled(number) and n > FEWEST + 1) for number, n in lengths.items()):
+    if any(number is None or (number not in rolled and n > FEWEST + 1) for number, n in lengths.items()):
         raise NotCounted("a loop is none of any count")
 
 
-def _with_whiles(tape: Tape, counts: RunCounts) -> tuple[Tape, list[int]]:
-    """Return the tape with a ``while`` in place of each loop that may be one of any count, and their counts."""
-    found = list[int]()
+def _with_whiles(tape: Tape, counts: RunCounts) -> tuple[Tape, list[int], set[int]]:
+    """Return the tape with a ``while`` in place of each loop that may be one of any count, their counts, and the
+    numbers of those that are a ``for`` with a traced counter."""
+    found, rolled = list[int](), set[int]()
     while (one := _with_a_while(tape, counts)) is not None:
         tape, count, number = one
         found.append(count)
         if number is not None:
-            counts.rolled(number)
-    return tape, found
+            rolled.add(number)
+    return tape, found, rolled
 
 
 def _with_a_while(tape: Tape, counts: RunCounts) -> tuple[Tape, int, int | None] | None:
@@ -285,71 +281,3 @@ class WhileMaker(ScanMaker):
         results = builder.emit(while_, (*self.constants.operands, *[a for _, a in self.carries]), {"loop": loop})
         for slot, r in zip((*held, *extra), results, strict=False):
             self.places.settle(it.values(slot), Rolled(r, self.count - 1))
-
-
-# ---------------------------------------------------------------------------------------------- numbers of Python's
-
-
-def check_numbers(it: Iteration, counter: StepOutput) -> tuple[int, set[StepOutput]]:
-    """Return how large the counter may get, and the integers that are computed of it, which then stay in int64, as
-    Python's need not. Raise Irregular where one may leave it, or is carried on."""
-    for bound in BOUNDS[:-1]:
-        with suppress(Irregular):
-            return bound, _numbers_within(it, counter, bound)
-    return BOUNDS[-1], _numbers_within(it, counter, BOUNDS[-1])
-
-
-def _numbers_within(it: Iteration, counter: StepOutput, most: int) -> set[StepOutput]:
-    bounds = {counter: most}
-    for j in range(it.run.period - 1):
-        step, known = it.step(j), [_bound(it, o, bounds, counter) for o in it.operands[j]]
-        is_free = step.op is not None and step.op.kernel.moves_by_index
-        if j == counter.step or is_free or not any(it.slots[k] in bounds for o in it.operands[j] for k in it.seen(o)):
-            continue
-        for m, v in enumerate(step.outs):
-            if v.aval.dtype.kind in "iu":
-                bound = _bound_of_step(step.op, known)
-                if bound is None or bound >= 2**62 or v.aval.dtype != np.int64:
-                    raise Irregular
-                bounds[StepOutput(j, m)] = bound
-    return set(bounds)
-
-
-def are_small(tape: Tape) -> bool:
-    """Whether each integer that is computed of a traced counter stays in int64."""
-    made = definitions(tape)
-    looks = [i.ins[0] for i in tape.instrs if i.op is guard and i.params["kind"] == "iteration"]
-    conditions = [made[a] for a in looks if type(a) is Var and a in made]
-    bounds: dict[Atom, int] = {i.ins[0]: MOST_ITERATIONS for i in conditions}
-    read = {a for i in tape.instrs for a in i.ins} | {*tape.outputs}
-    for i in tape.instrs:
-        if bounds.keys().isdisjoint(i.ins) or i.op.kernel.moves_by_index:
-            continue
-        for v in i.outs:
-            if v.aval.dtype.kind in "iu" and v not in bounds and v in read:
-                bound = _bound_of_step(i.op, [bounds.get(a, _size(a)) for a in i.ins])
-                if bound is None or bound >= 2**62 or v.aval.dtype != np.int64:
-                    return False
-                bounds[v] = bound
-    return True
-
-
-def _size(a: Any) -> int | None:
-    """Return how large a literal is; None of another atom."""
-    return abs(int(a.value)) if type(a) is Lit and a.aval.dtype.kind in "iu" else None
-
-
-def _bound(it: Iteration, operand: OperandReads, bounds: dict[StepOutput, int], counter: StepOutput) -> int | None:
-    """Return how large an operand can be; None where that is not known."""
-    hit = it.hit(operand, -1)
-    if hit is None:
-        return _size(operand.read.refs[-1])
-    is_of_this_iteration = hit[1] == it.run.count - 1
-    return bounds.get(hit[0]) if is_of_this_iteration or hit[0] == counter else None
-
-
-def _bound_of_step(op: Op | None, known: Sequence[int | None]) -> int | None:
-    """Return how large the results of a step can be, from what is known of its operands; None where it is not known."""
-    if op is None or op.magnitude is None or None in known:
-        return None
-    return op.magnitude(*known)

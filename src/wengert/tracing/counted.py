@@ -117,7 +117,6 @@ class RunCounts:
         self._counts = counts
         self._is_by_value = is_by_value
         self._tried = set[CodePlace]()
-        self._rolled = set[int]()
         self._refused: WengertError | None = None
         self._notes: dict[int, tuple[Expected, IterationNote]] = {}
         """The notes by the id of what a guard expects: each look makes that anew, and a guard that moves keeps it."""
@@ -148,13 +147,6 @@ class RunCounts:
 
     def may_count(self) -> bool:
         return not self._is_by_value and self._counts.may_count()
-
-    def rolled(self, number: int) -> None:
-        """Note that the ``for`` of this number is a loop of any count."""
-        self._rolled.add(number)
-
-    def is_rolled(self, number: int) -> bool:
-        return number in self._rolled
 
     def learn(self, tape: Tape, found: Sequence[int]) -> bool:
         """Keep the counts that were found, and return whether each loop of ``tape`` is known now to be one of any

@@ -30,15 +30,10 @@ Here a tape with ``t = t + sin(x[0])``, ``t = t + sin(x[1])``, ... on its way, w
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from wengert.collector import undisturbed
-from wengert.errors import InternalError, WengertError
-from wengert.ops.control import guard
+from wengert.errors import MissingRuleError
 from wengert.passes.reroll.emitter import Emitter
-from wengert.passes.reroll.pieces import IterationStep, read
+from wengert.passes.reroll.pieces import kinds_of, read
 from wengert.passes.reroll.repeats import FEWEST, repeats
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Tape
@@ -67,27 +62,5 @@ def _rolled(tape: Tape) -> Tape:
         return tape
     try:
         return Emitter(tape, steps, outputs).run(runs)
-    except InternalError:
-        raise
-    except WengertError:  # an op has no rule for batches
+    except MissingRuleError:  # an op has no rule for batches
         return tape
-
-
-def kinds_of(steps: list[IterationStep]) -> Any:
-    """Return a number for each step: equal for steps that may be one step in several iterations, below zero for a step
-    that stays alone."""
-    known: dict[Any, int] = {}
-    kinds = np.empty(len(steps), np.int64)
-    for k, step in enumerate(steps):
-        op, refs, outs, params, source, places = step
-        if op is not None and ((op.effects and op is not guard) or not op.is_stable or op.batch is None):
-            kinds[k] = -1 - k
-            continue
-        line = None if source is None else source[:2]
-        if op is guard:
-            said: Any = (params["kind"], params["expected"].key[:2])
-        else:
-            said = tuple(params.items())
-        key = (op, said, len(places), line, *[r.aval for r in refs], *[v.aval for v in outs])
-        kinds[k] = known.setdefault(key, len(known))
-    return kinds

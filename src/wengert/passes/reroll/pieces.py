@@ -16,6 +16,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from wengert.ops.control import guard
 from wengert.ops.index import StaticIndex, set_slice, slice_
 from wengert.ops.op import Op
 from wengert.ops.shape import concatenate, reshape
@@ -290,3 +293,23 @@ def read(tape: Tape) -> tuple[list[IterationStep], list[Ref]]:
 def pieces_of(refs: Sequence[Ref]) -> list[Atom]:
     """Return the values that they are pieces of."""
     return [r.base if type(r) is Piece else r for r in refs]  # type: ignore[misc]
+
+
+def kinds_of(steps: Sequence[IterationStep]) -> Any:
+    """Return a number for each step: equal for steps that may be one step in several iterations, below zero for a step
+    that stays alone."""
+    known: dict[Any, int] = {}
+    kinds = np.empty(len(steps), np.int64)
+    for k, step in enumerate(steps):
+        op, refs, outs, params, source, places = step
+        if op is not None and ((op.effects and op is not guard) or not op.is_stable or op.batch is None):
+            kinds[k] = -1 - k
+            continue
+        line = None if source is None else source[:2]
+        if op is guard:
+            said: Any = (params["kind"], params["expected"].key[:2])
+        else:
+            said = tuple(params.items())
+        key = (op, said, len(places), line, *[r.aval for r in refs], *[v.aval for v in outs])
+        kinds[k] = known.setdefault(key, len(known))
+    return kinds

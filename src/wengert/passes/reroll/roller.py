@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops import kernels
 from wengert.ops.control import EACH, Expected, guard
 from wengert.ops.shape import concatenate, reshape
 from wengert.passes.reroll.assembling import assembled_at_once
@@ -29,13 +28,8 @@ from wengert.tape import current_builder
 LEAST_SCANNED = 1_500
 """A scan must save so many steps. A short loop runs faster as straight code, and is soon compiled."""
 
-
 MOST_JOINED = 64
 """Constants of at most so many elements each are copied, so that they lie side by side."""
-
-
-MAY_RAISE = (kernels.Routine, kernels.Callback, kernels.Gather, kernels.Scatter, kernels.Nonzero)
-MAY_RAISE += (kernels.Loop, kernels.RepeatWhile, kernels.RepeatWhileBack, kernels.Alternatives)
 
 
 class NotRolled(Exception):
@@ -52,7 +46,7 @@ class Roller:
         if len(conditions) > 1 or any(a.shape or a.dtype != bool for a in conditions):
             raise NotRolled
         ops = [it.step(j).op for j in range(it.run.period)]
-        if self.guards and any(op is not None and isinstance(op.kernel, MAY_RAISE) for op in ops):
+        if self.guards and any(op is not None and op.kernel.may_raise for op in ops):
             raise NotRolled  # guards move behind such a step, which a failed guard may have kept from running
         if any(self._is_heavy(o) for operands in it.operands for o in operands):
             raise NotRolled
