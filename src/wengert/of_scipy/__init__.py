@@ -15,6 +15,7 @@ from importlib import import_module
 from wengert.tracing.interception.intercept import when_imported
 
 MODULES = (
+    "fftpack",
     "integrate",
     "ndimage",
     "special",
