@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import fft as transforms
+from scipy import fft
 
 from wengert.tracing.arguments import Traced, along, array, as_dtype, axis_of
 from wengert.tracing.interception.intercept import intercepts
 
 Number = float | Traced
+
+transforms: Any = fft  # which returns traced arrays of them
 
 
 def _along_one(name: str) -> Callable[..., Any]:
@@ -81,10 +83,9 @@ def irfft(x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool 
     x = array(x)
     if x.dtype.kind == "c":
         raise TypeError("x must be a real sequence")
-    x = x if x.dtype.kind == "f" else as_dtype(x, np.float64)
     axis = axis_of(axis, x.ndim)
     count = x.shape[axis] if n is None else n
-    flat = np.moveaxis(x, axis, -1)[..., :count]
+    flat: Any = np.moveaxis(as_dtype(x, np.result_type(x.dtype, np.float32)), axis, -1)[..., :count]
     short = count - flat.shape[-1]
     flat = np.pad(flat, [(0, 0)] * (x.ndim - 1) + [(0, short)]) if short else flat
     nothing = np.zeros_like(flat[..., :1])
@@ -102,12 +103,11 @@ def _multiplied(x: ArrayLike, by: Callable[[Any, Any], Any], first: Any = 0.0) -
     x = array(x)
     if x.dtype.kind == "c":
         return _multiplied(x.real, by, first) + 1j * _multiplied(x.imag, by, first)
-    x = as_dtype(x, np.float64)
-    n = x.shape[-1]
-    y = transforms.rfft(x)
+    n, last = x.shape[-1], x.ndim - 1
+    y = transforms.rfft(as_dtype(x, np.float64))
     j = np.arange(1.0, y.shape[-1])
     rest = y[..., 1:] * by(j, 2 * j == n)
-    return transforms.irfft(np.concatenate([y[along(x.ndim - 1, slice(0, 1))] * first, rest], axis=-1), n)
+    return transforms.irfft(np.concatenate([y[along(last, slice(0, 1))] * first, rest], axis=-1), n)
 
 
 def _odd(x: ArrayLike, by: Callable[[Any], Any]) -> Any:
