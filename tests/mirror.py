@@ -78,6 +78,10 @@ COVERED = [
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),
     # -------------------------------------------------------------------------------------------------- on top
+    row("tests/of_scipy/stats/test_distributions.py", "the methods of all distributions, as rows of one table",
+        "of_scipy/stats/__init__.py", "of_scipy/stats/choosing.py", "of_scipy/stats/continuous.py",
+        "of_scipy/stats/integrals.py",
+        "of_scipy/stats/known.py", "of_scipy/stats/methods.py"),
     row("tests/of_scipy/test_special.py", "imports: that its files are loaded is seen by what they do",
         "of_scipy/__init__.py"),
     row("tests/ode/test_solve.py", "imports: the solver is called by the name that it has", "ode/__init__.py"),

@@ -19,6 +19,7 @@ MODULES = (
     "integrate",
     "ndimage",
     "special",
+    "stats",
 )
 """The files here, each by the name of SciPy's module that it is for."""
 

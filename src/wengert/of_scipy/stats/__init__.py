@@ -1,0 +1,7 @@
+"""``scipy.stats`` on traced arrays: distributions, multivariate ones, and functions of samples."""
+
+from __future__ import annotations
+
+from wengert.of_scipy.stats import choosing, continuous, distributions
+
+__all__ = ["choosing", "continuous", "distributions"]

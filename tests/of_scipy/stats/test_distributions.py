@@ -1,0 +1,220 @@
+"""All of SciPy's univariate distributions, on traced arguments: values, and derivatives in every argument."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats._distr_params import distcont
+
+import wengert as wg
+from wengert.errors import MissingRuleError
+
+CONTINUOUS = {name: tuple(map(float, shapes)) for name, shapes in distcont if isinstance(name, str)}
+CONTINUOUS |= {"fatiguelife": (2.0,), "kappa4": (0.2, 0.3)}
+OF_X = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+OF_Q = ("ppf", "isf")
+LOC, SCALE = 0.3, 1.7
+
+# SciPy integrates numerically, and takes seconds for the differences.
+SLOW = {"gausshyper", "genhyperbolic", "geninvgauss", "levy_stable", "norminvgauss", "studentized_range"}
+NO_DENSITY_SLOPE = {"ksone", "kstwo"}
+COUNTS = {"erlang", "irwinhall", "ksone", "kstwo"}
+"""Their shape is an integer."""
+
+
+def points(name):
+    d = getattr(stats, name)
+    q = np.array([0.21, 0.53, 0.72])
+    return d, d.ppf(q, *CONTINUOUS[name], LOC, SCALE), q
+
+
+def differences(f, args, k):
+    h = 1e-4 * max(1e-2, float(np.max(np.abs(args[k]))))
+
+    def at(t):
+        return f(*[x + t * h if j == k else x for j, x in enumerate(args)])
+
+    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
+
+
+def check(f, args, rtol=2e-5):
+    expected = f(*args)
+    y, pullback = wg.vjp(f, *args)
+    np.testing.assert_allclose(y, expected, rtol=1e-10, atol=1e-14)
+    ct = np.random.default_rng(0).standard_normal(np.shape(y))
+    cts = pullback(ct)
+    for k in range(len(args)):
+        slopes = differences(f, args, k)
+        actual = np.asarray(wg.jvp(f, args, [np.ones_like(a) if j == k else 0.0 * a for j, a in enumerate(args)])[1])
+        size = np.max(np.abs(slopes), axis=tuple(range(1, slopes.ndim)), keepdims=True)
+        np.testing.assert_allclose(actual / (size + 1e-3), slopes / (size + 1e-3), rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(np.sum(cts[k]), np.sum(ct * actual), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.sampled(17, "a hundred distributions")
+@pytest.mark.parametrize("name", sorted(set(CONTINUOUS) - SLOW))
+def test_continuous(name):
+    d, x, q = points(name)
+    shapes = CONTINUOUS[name]
+    names = [m for m in OF_X if not (name in NO_DENSITY_SLOPE and "pdf" in m)]
+
+    def f(x, q, *params):
+        rows = [getattr(d, m)(x, *params) for m in names]
+        return np.stack(rows + [getattr(d, m)(q, *params) for m in OF_Q])
+
+    args = [x, q, *[np.full(3, s) for s in (*shapes, LOC, SCALE)]]
+    if name in COUNTS:
+        n = args.pop(2)
+        check(lambda x, q, loc, scale: f(x, q, n, loc, scale), args)
+        return
+    check(f, args)
+
+
+def test_norm_logpdf_is_the_formula():
+    x, c = np.linspace(-1, 1, 5), np.log(np.sqrt(2 * np.pi))
+    tape = wg.trace(lambda m, s: stats.norm.logpdf(x, m, s))(0.1, 2.0)
+    by_hand = wg.trace(lambda m, s: -(((x - m) / s) ** 2) / 2.0 - c - np.log(s))(0.1, 2.0)
+    assert [i.op for i in tape.instrs] == [i.op for i in by_hand.instrs]
+
+
+def test_against_mpmath():
+    with mpmath.workdps(30):
+        expected = mpmath.diff(lambda a: mpmath.gammainc(a, 0, 1.7, regularized=True), 2.5)
+        assert math.isclose(wg.grad(lambda a: stats.gamma.cdf(1.7, a))(2.5), expected, rel_tol=1e-9)
+        expected = mpmath.diff(lambda a: (a - 1) * mpmath.log(1.7) - 1.7 - mpmath.loggamma(a), 2.5)
+        assert math.isclose(wg.grad(lambda a: stats.gamma.logpdf(1.7, a))(2.5), expected, rel_tol=1e-12)
+        expected = mpmath.diff(lambda b: mpmath.betainc(2, b, 0, 0.3, regularized=True), 3)
+        assert math.isclose(wg.grad(lambda b: stats.beta.cdf(0.3, 2.0, b))(3.0), expected, rel_tol=1e-9)
+
+
+def test_parameters_that_are_not_allowed_are_nan():
+    x = np.array([0.5, 1.0, np.nan])
+    for f in (
+        lambda s: stats.norm.logpdf(x, 0.0, s),
+        lambda s: stats.gamma.pdf(x, 2.0, scale=s),
+        lambda s: stats.norm.cdf(x, 0.0, s),
+        lambda s: stats.norm.ppf(0.3, 0.0, s),
+        lambda s: stats.gamma.logsf(x, s),
+        lambda s: stats.gamma.entropy(s),
+        lambda s: stats.gamma.mean(s),
+        lambda s: stats.triang.pdf(x, s),
+    ):
+        for s in (-1.0, 0.0, 2.0, np.array([0.0, 1.0, 2.0])):
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(np.isnan(wg.jit(f)(s)), np.isnan(f(s)))
+
+
+def test_outside_of_the_support():
+    x = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, np.inf, -np.inf, np.nan])
+    for d, shapes in (
+        (stats.expon, ()),
+        (stats.beta, (2.0, 3.0)),
+        (stats.beta, (0.5, 0.5)),
+        (stats.uniform, ()),
+        (stats.gamma, (1.5,)),
+        (stats.lognorm, (0.7,)),
+        (stats.pareto, (2.0,)),
+        (stats.truncnorm, (-0.5, 0.7)),
+        (stats.norm, ()),
+        (stats.t, (4.0,)),
+        (stats.invgamma, (2.0,)),
+        (stats.powerlaw, (0.5,)),
+        (stats.weibull_max, (2.0,)),
+        (stats.levy, ()),
+        (stats.triang, (0.3,)),
+        (stats.johnsonsb, (0.5, 2.0)),
+    ):
+        for m in OF_X:
+            f = getattr(d, m)
+            with np.errstate(all="ignore"):
+                expected = f(x, *shapes, 0.0, 1.0)
+            y, pullback = wg.vjp(lambda x, s, f=f, shapes=shapes: f(x, *shapes, 0.0, s), x, 1.0)
+            np.testing.assert_allclose(y, expected, rtol=1e-12, err_msg=f"{d.name}.{m}")
+            a, b = d.support(*shapes)
+            is_out = (x < a) | (x > b)
+            ct_x, _ = pullback(np.where(np.isfinite(y), 1.0, 0.0) * ~is_out)
+            assert np.isfinite(ct_x[is_out]).all(), f"{d.name}.{m}"
+        q = np.array([-0.1, 0.0, 0.3, 1.0, 1.1, np.nan])
+        for m in OF_Q:
+            f = getattr(d, m)
+            np.testing.assert_allclose(
+                wg.jit(lambda q, s, f=f, shapes=shapes: f(q, *shapes, 0.5, s))(q, 2.0),
+                f(q, *shapes, 0.5, 2.0),
+                rtol=1e-12,
+            )
+
+
+def test_frozen_and_keywords():
+    x = np.array([0.5, 1.0])
+
+    def f(a, s):
+        d = stats.gamma(a, scale=s)
+        total = d.logpdf(x) + d.cdf(x) + d.ppf(x / 2) + d.mean() + d.std() + d.entropy() + d.median()
+        return np.sum(total) + np.sum(d.isf(0.3)) + sum(d.stats("mv")) + d.var()
+
+    check(lambda a, s: np.reshape(f(a, s), 1), [np.float64(1.5), np.float64(0.7)])
+    outside = stats.norm(0.3, 1.2)
+    assert wg.grad(outside.logpdf)(1.0) == pytest.approx(-0.7 / 1.44)
+    np.testing.assert_allclose(wg.grad(lambda m: stats.norm.logpdf(1.0, scale=2.0, loc=m))(0.5), 0.125, rtol=1e-12)
+
+
+@pytest.mark.sampled(5, "each twenty times")
+@pytest.mark.parametrize("name", ["norm", "gamma", "beta", "t", "truncnorm", "skewnorm", "invgauss", "genextreme"])
+def test_second_order_jit_and_vmap(name):
+    d, x, _ = points(name)
+    params = [*CONTINUOUS[name], LOC, SCALE]
+    x0 = float(x[1])
+
+    def f(p):
+        return d.logpdf(x0, *p) + d.cdf(x0, *p) + d.ppf(0.4, *p)
+
+    p = np.array(params)
+    hessian = wg.jit(wg.hessian(f))(p)
+    h = 1e-5
+    for k in range(len(p)):
+        e = h * (np.arange(len(p)) == k)
+        expected = (wg.grad(f)(p + e) - wg.grad(f)(p - e)) / (2 * h)
+        np.testing.assert_allclose(hessian[k], expected, rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(wg.jit(wg.grad(f))(p), wg.grad(f)(p), rtol=1e-10)
+    several = np.stack([p, p * 1.01])
+    rows = wg.vmap(wg.grad(f))(several)
+    np.testing.assert_allclose(rows, [wg.grad(f)(row) for row in several], rtol=1e-9)
+
+
+def test_dtypes_are_scipys():
+    for x in (np.float32(0.5), np.arange(1, 4, dtype=np.float32), np.arange(1, 4), 1, np.zeros((0, 2)), [0.5, 1.0]):
+        for f in (stats.norm.logpdf, stats.expon.cdf, lambda x: stats.gamma.pdf(x, 2), lambda x: stats.t.logsf(x, 3)):
+            expected, actual = f(x), wg.jit(f)(x)
+            assert np.asarray(actual).dtype == np.asarray(expected).dtype
+            assert np.shape(actual) == np.shape(expected)
+            np.testing.assert_allclose(actual, expected, rtol=1e-12)
+
+
+def test_a_distribution_of_the_users():
+    class Ramp(stats.rv_continuous):
+        def _pdf(self, x, c):
+            return 2 * x / c**2
+
+        def _argcheck(self, c):
+            return c > 0
+
+        def _get_support(self, c):
+            return 0.0, c
+
+    ramp = Ramp(name="ramp")
+
+    def f(x, c):
+        return np.stack([ramp.pdf(x, c), ramp.logpdf(x, c), ramp.cdf(x, c), ramp.sf(x, c), ramp.ppf(0.3 + 0 * x, c)])
+
+    check(f, [np.array([0.3, 0.6]), np.array([1.5, 1.5])])
+
+
+def test_what_has_no_derivative_says_so():
+    with pytest.raises(MissingRuleError, match="counts"):
+        wg.grad(lambda n: stats.ksone.cdf(0.1, n))(10.0)
+    with pytest.raises(MissingRuleError, match="density"):
+        wg.grad(lambda x: stats.kstwo.pdf(x, 10))(0.3)
