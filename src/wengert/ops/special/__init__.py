@@ -10,6 +10,7 @@ from wengert.ops.special import (
     noncentral,
     orders,
     polynomials,
+    spherical,
 )
 from wengert.ops.special.declare import SEVERAL
 from wengert.ops.special.usual import *  # noqa: F403  # the usual ones are called from other modules, by name
@@ -24,4 +25,5 @@ __all__ = [
     "noncentral",
     "orders",
     "polynomials",
+    "spherical",
 ]

@@ -1,4 +1,4 @@
-"""Functions of scipy.special that are Python code rather than ufuncs; the ufuncs are in :mod:`wengert.ops.special`."""
+"""The usual functions of scipy.special that are Python code: sums of exponentials, gamma functions, and others."""
 
 from __future__ import annotations
 
@@ -119,3 +119,22 @@ def multigammaln(a: float | Traced, d: int) -> Any:
     for j in range(1, n):
         total = total + special.gammaln(a - j / 2)
     return total + n * (n - 1) / 4 * math.log(math.pi)
+
+
+@intercepts("scipy.special:diric")
+def diric(x: ArrayLike, n: int) -> Any:
+    """sin(nx/2) / (n sin(x/2)), Dirichlet's function, for whole n; near a multiple of 2π by its parabola there."""
+    x = array(x)
+    order = np.asarray(n.constant() if type(n) is Tracer else n)
+    if order.dtype == object or (type(n) is Tracer and n.constant() is None):
+        raise unsupported("scipy.special.diric: the order n is traced", "an order that is a plain integer")
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(float)
+    half = as_dtype(x, dtype) / 2
+    turns = np.round(half / np.pi)
+    below = np.sin(half)
+    is_near = np.abs(below) < (2.0**-37 if dtype == np.float64 else 2.0**-11)
+    sign = np.power(-1.0, turns * (order - 1)).astype(dtype)
+    beyond = half - turns * np.pi
+    parabola = sign * (1 - (order**2 - 1) / 6 * beyond * beyond)
+    usual = np.sin(order * half) / (order * np.where(is_near, 1, below))
+    return np.where(order <= 0, np.nan, np.where(is_near, parabola, usual)).astype(dtype)
