@@ -80,8 +80,8 @@ OUTSIDE = {
 
 OWN_CODE: dict[str, str] = {
     "special": "assoc_laguerre chebyc chebys chebyt chebyu comb gegenbauer genlaguerre h1vp h2vp hermite hermitenorm "
-    "ivp jacobi jvp kvp laguerre lambertw legendre sh_chebyt sh_chebyu sh_jacobi sh_legendre sinc softplus spherical_in "
-    "spherical_jn spherical_kn spherical_yn yvp zeta",
+    "ivp jacobi jvp kvp laguerre lambertw legendre sh_chebyt sh_chebyu sh_jacobi sh_legendre sinc softplus "
+    "spherical_in spherical_jn spherical_kn spherical_yn yvp zeta",
 }
 """Functions that are traced through SciPy's own array code, without an entry in a table."""
 
