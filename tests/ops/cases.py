@@ -16,6 +16,7 @@ from wengert.higher.mapped import map_scalar
 from wengert.ops import elementwise as e
 from wengert.ops import linalg, random, special
 from wengert.ops.control import Expected
+from wengert.ops.linalg.sparse import Pattern, Settings
 from wengert.tape import Aval
 
 inf, nan = np.inf, np.nan
@@ -118,6 +119,16 @@ FACTORS = linalg.factors.lu.reference(MATRIX)
 def sine_plus_product() -> Any:
     """The scalar function (x, w) -> sin(x w) + x, as the tape that ``map`` carries."""
     return formula(lambda x, w: e.sin(x * w) + x, Aval((), FLOAT), Aval((), FLOAT))
+
+
+PATTERN = Pattern((3, 4), np.array([0, 2, 3, 0, 1]), np.array([0, 2, 2, 5]))  # with an empty row
+SQUARE = Pattern((3, 3), np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5]))
+
+
+def dense(data: Any, pattern: Pattern) -> Any:
+    out = np.zeros(pattern.shape, data.dtype)
+    out[pattern.rows, pattern.indices] = data
+    return out
 
 
 def pivot(a: Any, b: Any, lower: bool, transpose: bool) -> Any:
@@ -426,6 +437,12 @@ CASES = [
     case("solve",         well_conditioned(4, 4), shapes(4, 2), kw=dict(transpose=False), numpy=lambda a, b: np.linalg.inv(a) @ b, dtypes="d"),
     case("solve",         well_conditioned(2, 3, 3), shapes(2, 3, 1), kw=dict(transpose=True), dtypes="fdD", note="stack"),
     case("solve",         shapes(0, 0), shapes(0, 2), kw=dict(transpose=False), note="empty"),
+    case("sparse_matmul", shapes(5), shapes(4, 2), kw=dict(pattern=PATTERN, transpose=False), numpy=lambda d, x: dense(d, PATTERN) @ x, dtypes="fdD"),
+    case("sparse_matmul", shapes(2, 5), shapes(2, 3, 1), kw=dict(pattern=PATTERN, transpose=True), dtypes="dD", note="stack transposed"),
+    case("sparse_sampled", shapes(3, 2), shapes(4, 2), kw=dict(pattern=PATTERN), numpy=lambda u, v: (u @ v.T)[PATTERN.rows, PATTERN.indices], dtypes="fdD"),
+    case("sparse_sampled", shapes(2, 3, 0), shapes(2, 4, 0), kw=dict(pattern=PATTERN), dtypes="d", note="no column"),
+    case("sparse_solve",  between(1, 2, 5), shapes(3, 2), kw=dict(pattern=SQUARE, transpose=False, settings=Settings()), numpy=lambda d, b: np.linalg.solve(dense(d, SQUARE), b), dtypes="fdD"),
+    case("sparse_solve",  between(1, 2, 2, 5), shapes(2, 3, 1), kw=dict(pattern=SQUARE, transpose=True, settings=Settings()), dtypes="dD", note="stack transposed"),
     case("lu",            well_conditioned(2, 3, 3), unwritten=(0,), rtol=1e-7),
     case("lu_solve",      exactly(FACTORS[0]), exactly(FACTORS[1]), shapes(3, 2), kw=dict(transpose=True), numpy=lambda f, p, b: np.linalg.solve(MATRIX.T, b), dtypes="d", unwritten=(0, 2)),
     case("lu_inv",        exactly(FACTORS[0]), exactly(FACTORS[1]), numpy=lambda f, p: np.linalg.inv(MATRIX), dtypes="d", unwritten=(0,)),

@@ -13,11 +13,13 @@ import functools
 from importlib import import_module
 
 from wengert.tracing.interception.intercept import when_imported
+from wengert.tree.nodes import await_classes
 
 MODULES = (
     "fftpack",
     "integrate",
     "ndimage",
+    "sparse",
     "special",
     "stats",
 )
@@ -25,3 +27,5 @@ MODULES = (
 
 for _name in MODULES:
     when_imported(f"scipy.{_name}")(functools.partial(import_module, f"{__name__}.{_name}"))
+
+await_classes("scipy.sparse", functools.partial(import_module, f"{__name__}.sparse"))

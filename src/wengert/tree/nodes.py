@@ -40,6 +40,23 @@ _object_types: set[type] = set()  # registered here, on first sight; `register` 
 _declared_leaves: set[type] = set()  # by `register_leaf`
 
 
+_awaited: dict[str, Callable[[], Any]] = {}
+
+
+def await_classes(module: str, enrolls: Callable[[], Any]) -> None:
+    """Call ``enrolls``, which registers classes of ``module`` and of the modules within it, before the first object of
+    one of them is looked at."""
+    _awaited[module] = enrolls
+
+
+def _enroll_awaited(cls: type) -> None:
+    """Register what is awaited of the module of ``cls``. What fails, or is interrupted, is tried again."""
+    name = cls.__module__
+    for module in [m for m in _awaited if isinstance(name, str) and f"{name}.".startswith(f"{m}.")]:
+        _awaited[module]()
+        _awaited.pop(module, None)
+
+
 def _structure(tree: Tree) -> TreeDef:
     return optree.tree_structure(tree, namespace=NAMESPACE)
 
@@ -372,6 +389,8 @@ def is_named_tuple(cls: type) -> bool:
 
 def _is_node_type(cls: type) -> bool:
     """Whether instances of ``cls`` are nodes; on first sight, decide and tell optree."""
+    if _awaited:
+        _enroll_awaited(cls)
     with _lock:
         if _registration(cls) is not None:
             return True
@@ -423,6 +442,8 @@ def _decide_child(cls: type) -> bool:
 
     None is static although it is a node, so that a message can say ``.bias: expected an array; got None``.
     """
+    if _awaited:
+        _enroll_awaited(cls)
     with _lock:
         is_node = cls is not type(None) and (_registration(cls) is not None or _is_object_type(cls))
         declared = next((base for base in cls.__mro__ if base in _declared_leaves), None)

@@ -66,7 +66,7 @@ def _batch_of_columns(y: Atom, size: int, columns: int) -> Any:
     return transpose(split, axes=(n - 2, *range(n - 2), n - 1))
 
 
-def _solution_batch(make: Callable[..., Any]) -> Callable[..., Any]:
+def solution_batch(make: Callable[..., Any]) -> Callable[..., Any]:
     def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, **params: Any) -> Any:
         if not batched[0]:  # one matrix for all: factored once, the batch goes into the columns
             wide = make(xs[0], _columns_of_batch(xs[1]), **params)
@@ -84,7 +84,7 @@ solve = op(  # a⁻¹ b, or a⁻ᵀ b; a is float[..., n, n], b is float[..., n,
     cost=cubic(2 / 3, per_column=2),
     pushforward=solve_pushforward,
     pullback=[solve_pullback_a, solve_pullback_b],
-    batch=lambda xs, batched, size, **params: _solution_batch(solve)(xs, batched, size, **params),
+    batch=lambda xs, batched, size, **params: solution_batch(solve)(xs, batched, size, **params),
 )
 
 
@@ -130,7 +130,7 @@ triangular_solve = op(  # a⁻¹ b, or a⁻ᵀ b; only the lower, or only the up
     cost=cubic(0, per_column=1),
     pushforward=triangular_solve_pushforward,
     pullback=[triangular_solve_pullback_a, triangular_solve_pullback_b],
-    batch=lambda xs, batched, size, **params: _solution_batch(triangular_solve)(xs, batched, size, **params),
+    batch=lambda xs, batched, size, **params: solution_batch(triangular_solve)(xs, batched, size, **params),
 )
 
 

@@ -1,0 +1,71 @@
+"""Sparse matrices are nodes of trees: their elements are the one leaf, and their pattern is structure.
+
+So the cotangent of a matrix has its class and its pattern, and a program is kept for each pattern. What the structure
+keeps is a copy: nobody can change the pattern under which a program was kept, nor that of a matrix by another one's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.of_scipy.sparse.making import CLASSES, note_made
+from wengert.of_scipy.sparse.values import BY_ELEMENT, Sparse, elements, with_elements
+
+
+class Places:
+    """All of a matrix but its elements, which are zero here. It is equal to another one if all is equal."""
+
+    def __init__(self, a: Sparse) -> None:
+        data = elements(a)
+        self.shape, self.rank = np.shape(data), a.shape
+        self.matrix = with_elements(a, np.zeros(0) if a.format not in BY_ELEMENT else np.zeros(self.shape))
+        self._parts = tuple(_parts(self.matrix))
+        samples = [x[:: max(1, x.size // 8)].tobytes() for x in self._parts]
+        self._hash = hash((type(a), self.rank, self.shape, *samples))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Places)
+            and type(self.matrix) is type(other.matrix)
+            and (self.rank, self.shape) == (other.rank, other.shape)
+            and all(np.array_equal(x, y) for x, y in zip(self._parts, other._parts, strict=True))
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.rank[0]} x {self.rank[-1]}, {self.shape[0] if self.shape else 1} elements"
+
+
+def _parts(a: Sparse) -> list[np.ndarray[Any, Any]]:
+    """The arrays that say where the elements are."""
+    if a.format == "dok":
+        return [np.array([*a.keys()], np.int64).ravel()]
+    if a.format == "lil":
+        lengths = np.array([len(row) for row in a.rows], np.int64)
+        return [lengths, np.array([j for row in a.rows for j in row], np.int64)]
+    names = {"coo": ("coords",) if hasattr(a, "coords") else ("row", "col"), "dia": ("offsets",)}
+    found = [getattr(a, name) for name in names.get(a.format, ("indptr", "indices"))]
+    return [np.asarray(x) for part in found for x in (part if isinstance(part, tuple) else (part,))]
+
+
+def _flatten(a: Sparse) -> tuple[tuple[Any], Places, tuple[str]]:
+    return (elements(a),), Places(a), ("data",)
+
+
+def _unflatten(places: Places, children: Any) -> Sparse:
+    (data,) = children
+    if places.matrix.format in BY_ELEMENT and not hasattr(data, "dtype"):
+        data = np.full(places.shape, None, object)  # what is not an array stands for no elements
+    made = with_elements(places.matrix, data)
+    note_made(made)
+    return made
+
+
+for _cls in CLASSES:
+    tree.register(_cls, _flatten, _unflatten)
+
