@@ -33,6 +33,8 @@ COVERED = [
         "api/roots.py"),
     row("tests/higher/test_recording.py", "what a body decides, and the one tape of its paths, are seen on programs",
         "higher/joining.py", "tracing/decisions.py"),
+    row("tests/of_scipy/sparse/test_methods.py", "imports: each file's functions are tested in the file of its name",
+        "of_scipy/sparse/__init__.py"),
     row(
         "tests/ops/test_ops.py",
         "one checker runs every op of one table: value, both modes, second order, batches, native code, dtypes",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 import scipy.linalg
+import scipy.sparse.linalg
 
 from tests.ops.check_op import Operand, case, formula
 from wengert.higher.mapped import map_scalar
@@ -129,6 +130,9 @@ def dense(data: Any, pattern: Pattern) -> Any:
     out = np.zeros(pattern.shape, data.dtype)
     out[pattern.rows, pattern.indices] = data
     return out
+
+
+SUPERLU = scipy.sparse.linalg.splu(scipy.sparse.csc_array(dense(np.arange(1.0, 6.0), SQUARE)))
 
 
 def pivot(a: Any, b: Any, lower: bool, transpose: bool) -> Any:
@@ -443,6 +447,8 @@ CASES = [
     case("sparse_sampled", shapes(2, 3, 0), shapes(2, 4, 0), kw=dict(pattern=PATTERN), dtypes="d", note="no column"),
     case("sparse_solve",  between(1, 2, 5), shapes(3, 2), kw=dict(pattern=SQUARE, transpose=False, settings=Settings()), numpy=lambda d, b: np.linalg.solve(dense(d, SQUARE), b), dtypes="fdD"),
     case("sparse_solve",  between(1, 2, 2, 5), shapes(2, 3, 1), kw=dict(pattern=SQUARE, transpose=True, settings=Settings()), dtypes="dD", note="stack transposed"),
+    case("superlu_solve", shapes(3, 2), kw=dict(factor=SUPERLU, trans="N"), numpy=lambda b: np.linalg.solve(dense(np.arange(1.0, 6.0), SQUARE), b), dtypes="d"),
+    case("superlu_solve", shapes(3, 1), kw=dict(factor=SUPERLU, trans="H"), numpy=lambda b: np.linalg.solve(dense(np.arange(1.0, 6.0), SQUARE).T, b), dtypes="d", note="transposed"),
     case("lu",            well_conditioned(2, 3, 3), unwritten=(0,), rtol=1e-7),
     case("lu_solve",      exactly(FACTORS[0]), exactly(FACTORS[1]), shapes(3, 2), kw=dict(transpose=True), numpy=lambda f, p, b: np.linalg.solve(MATRIX.T, b), dtypes="d", unwritten=(0, 2)),
     case("lu_inv",        exactly(FACTORS[0]), exactly(FACTORS[1]), numpy=lambda f, p: np.linalg.inv(MATRIX), dtypes="d", unwritten=(0,)),

@@ -114,7 +114,7 @@ def _entry(name: str) -> Callable[[], Any]:
         return lambda: getattr(np.ndarray(2), name.rpartition(".")[2])
     if name == "random.SystemRandom.getrandbits":
         return lambda: lambda *args: type(secrets.randbits(*args))
-    if name.endswith(".__getitem__"):
+    if name.startswith("numpy.") and name.endswith(".__getitem__"):
         return lambda: getattr(np, name.split(".")[1])
     target = TABLE[name].target
     return lambda: target

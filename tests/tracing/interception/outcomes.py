@@ -30,6 +30,10 @@ def plain(x: Any) -> Any:
         return type(x), repr(x)  # NaN is itself
     if isinstance(x, int | str | bytes | range | type | types.NoneType):
         return x
+    if type(x).__name__ == "SuperLU":
+        return type(x), x.shape, x.nnz
+    if isinstance(x, types.BuiltinMethodType) and type(x.__self__).__name__ == "SuperLU":
+        return x.__name__, plain(x.__self__)
     return type(x), pickle.dumps(x)
 
 

@@ -7,6 +7,6 @@
 * solving.py: solutions of linear equations.
 """
 
-from wengert.of_scipy.sparse import making, methods, trees, values
+from wengert.of_scipy.sparse import making, methods, solving, trees, values
 
-__all__ = ["making", "methods", "trees", "values"]
+__all__ = ["making", "methods", "solving", "trees", "values"]

@@ -7,24 +7,28 @@ seen from outside; where nothing in a call is traced, SciPy's own code goes on.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.errors import MutationError, message
 from wengert.of_scipy.sparse.values import (
     BY_ELEMENT,
     Numbered,
+    Operand,
     Sparse,
     assembly,
+    become,
+    class_of,
     elements,
     gathered,
     indices,
+    is_sparse,
     is_traced,
     moved,
     paired,
@@ -50,7 +54,11 @@ CLASSES = [
 _BASES = list(dict.fromkeys([base for cls in CLASSES for base in cls.__mro__ if base.__module__.startswith("scipy.")]))
 
 
-def _name_of(f: Any) -> str:
+_REFUSED_BY_SCIPY = [f"{name}.__{verb}item__" for name in ("_bsr_base", "coo_matrix") for verb in ("get", "set")]
+"""Methods that only raise."""
+
+
+def _name_of(f: FunctionType) -> str:
     return f"{f.__module__}.{f.__qualname__}"
 
 
@@ -60,16 +68,16 @@ def methods(*names: str) -> Callable[[Answer], Answer]:
 
     def register(answer: Answer) -> Answer:
         for name in names:
-            for f in dict.fromkeys([vars(base)[name] for base in _BASES if name in vars(base)]):
-                if type(f) is FunctionType:
+            for f in dict.fromkeys([getattr(cls, name, None) for cls in CLASSES]):
+                if type(f) is FunctionType and f.__qualname__ not in _REFUSED_BY_SCIPY:
                     intercepts(f, AT_OBJECT, _name_of(f))(partial(_answered, answer, name))
         return answer
 
     return register
 
 
-def _answered(answer: Answer, name: str, a: Any, *args: Any, **kwargs: Any) -> Any:
-    if not (is_traced(a) or any(map(is_traced, args)) or any(map(is_traced, kwargs.values()))) or not issparse(a):
+def _answered(answer: Answer, name: str, a: object, *args: Any, **kwargs: Any) -> Any:
+    if not (is_traced(a) or any(map(is_traced, args)) or any(map(is_traced, kwargs.values()))) or not is_sparse(a):
         return NotImplemented
     return answer(name, a, *args, **kwargs)
 
@@ -122,11 +130,18 @@ def check_made_here(a: Sparse) -> None:
 # ------------------------------------------------------------------------------------------------------ constructors
 
 
-def _constructor(cls: Any) -> None:
+def _constructor(cls: type) -> None:
     f = vars(cls)["__init__"]
 
     @intercepts(f, AT_OBJECT, _name_of(f))
-    def init(a: Any, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **kwargs: Any) -> Any:
+    def init(
+        a: Sparse,
+        arg1: object,
+        shape: Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        copy: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         note_made(a)
         if not (is_traced(arg1) or is_traced(shape)):
             return NotImplemented
@@ -145,9 +160,16 @@ for _cls in _BASES:
         _constructor(_cls)
 
 
-def _fill(init: Callable[..., Any], a: Sparse, arg1: Any, shape: Any, dtype: Any, kwargs: dict[str, Any]) -> None:
+def _fill(
+    init: Callable[..., Any],
+    a: Sparse,
+    arg1: Any,
+    shape: tuple[int, ...] | None,
+    dtype: DTypeLike | None,
+    kwargs: dict[str, Any],
+) -> None:
     """Make ``a`` of what is traced, as SciPy's own code, ``init``, makes it of numbers."""
-    is_matrix = issparse(arg1)
+    is_matrix = is_sparse(arg1)
     if not is_matrix and (a.format in BY_ELEMENT or _has_places(a, arg1)):
         arg1, is_matrix = _by_triplets(a, arg1, shape, kwargs), True
     if is_matrix:
@@ -156,7 +178,7 @@ def _fill(init: Callable[..., Any], a: Sparse, arg1: Any, shape: Any, dtype: Any
             init(a, found.shape, dtype=np.int64)
             found = with_elements(found, elements(found))
             if a.format == "dok" and not hasattr(a, "_dict"):
-                dict.update(a, found)
+                become(a, found)
         own = {name: value for name, value in vars(found).items() if name != "maxprint"}
         vars(a).update(own)
     else:
@@ -170,16 +192,16 @@ def _fill(init: Callable[..., Any], a: Sparse, arg1: Any, shape: Any, dtype: Any
         a.data = as_dtype(a.data, dtype)
 
 
-def _places(x: Any) -> Any:
+def _places(x: ArrayLike) -> Any:
     return tuple(map(indices, x)) if isinstance(x, tuple | list) and len(x) <= 2 else indices(x)
 
 
-def _has_places(a: Sparse, arg1: Any) -> bool:
+def _has_places(a: Sparse, arg1: object) -> bool:
     """Whether a compressed matrix is made of triplets."""
     return a.format in ("csr", "csc", "bsr") and isinstance(arg1, tuple) and len(arg1) == 2
 
 
-def _by_triplets(a: Sparse, arg1: Any, shape: Any, kwargs: dict[str, Any]) -> Sparse:
+def _by_triplets(a: Sparse, arg1: object, shape: tuple[int, ...] | None, kwargs: dict[str, Any]) -> Sparse:
     """A csr or csc matrix of triplets, of which those at one place are added up, as finite elements are assembled; for
     a format that SciPy makes of it."""
     coo = a._coo_container(arg1, shape=shape)
@@ -190,7 +212,7 @@ def _by_triplets(a: Sparse, arg1: Any, shape: Any, kwargs: dict[str, Any]) -> Sp
         return found if a.format != "bsr" else found.tobsr(kwargs.get("blocksize"))
     rows, columns = (coo.row, coo.col) if a.format == "csr" else (coo.col, coo.row)
     found = assembly(rows, columns, coo.shape if a.format == "csr" else coo.shape[::-1])
-    new = type(a)((np.zeros(found.indices.size), found.indices, found.indptr), shape=coo.shape)
+    new = class_of(a)((np.zeros(found.indices.size), found.indices, found.indptr), shape=coo.shape)
     new.data = settled(found.data(array(coo.data)))
     return new
 
@@ -200,7 +222,7 @@ def _by_triplets(a: Sparse, arg1: Any, shape: Any, kwargs: dict[str, Any]) -> Sp
 
 def _moving(place: str) -> None:
     @function(place)
-    def answer(f: Any, source: Any, *args: Any, **kwargs: Any) -> Any:
+    def answer(f: Answer, source: object, *args: Any, **kwargs: Any) -> Any:
         if "dtype" not in kwargs:
             return moved(f, source, *args, **kwargs)
         dtype = kwargs.pop("dtype")
@@ -215,7 +237,7 @@ for _function in ("hstack", "vstack", "block_diag", "bmat", "block_array", "tril
 
 def _of_diagonals(place: str) -> None:
     @function(place)
-    def answer(f: Any, diagonals: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    def answer(f: Answer, diagonals: object, *args: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Any:
         numbered = Numbered()
         if isinstance(diagonals, np.ndarray | Tracer):
             diagonals = array(diagonals)
@@ -230,7 +252,7 @@ for _function in ("diags", "diags_array"):
 
 
 @function("scipy.sparse:find")
-def find(f: Any, A: Any) -> Any:
+def find(f: Answer, A: Sparse) -> Any:
     """The triplets whose elements are not zero, now: that is guarded."""
     coo = A.tocoo()
     coo.sum_duplicates()
@@ -239,8 +261,8 @@ def find(f: Any, A: Any) -> Any:
 
 
 @function("scipy.sparse:kron")
-def kron(f: Any, A: Any, B: Any, format: str | None = None) -> Any:
-    def of(x: Any) -> Any:
-        return x if issparse(x) else array(x)
+def kron(f: Answer, A: Operand, B: Operand, format: str | None = None) -> Any:
+    def of(x: Operand) -> Any:
+        return x if is_sparse(x) else array(x)
 
     return paired(lambda a, b: f(a, b, format), of(A), of(B), lambda x, y: x * y)

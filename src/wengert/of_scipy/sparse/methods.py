@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
-from scipy.sparse import issparse
+from numpy.typing import DTypeLike
 
 from wengert.of_scipy.sparse.making import check_made_here, methods
 from wengert.of_scipy.sparse.values import (
+    Array,
     Numbered,
+    Operand,
     Sparse,
     assembly,
     become,
@@ -20,6 +22,7 @@ from wengert.of_scipy.sparse.values import (
     elements,
     from_csr,
     gathered,
+    is_sparse,
     is_traced,
     moved,
     paired,
@@ -31,14 +34,26 @@ from wengert.of_scipy.sparse.values import (
 )
 from wengert.ops.index import scatter_set
 from wengert.ops.linalg.sparse import sparse_matmul
-from wengert.tracing.arguments import array, as_dtype, concrete, constant, into, promote, trace_near, unsupported
+from wengert.tracing.arguments import (
+    Axis,
+    Out,
+    Traced,
+    array,
+    as_dtype,
+    concrete,
+    constant,
+    into,
+    promote,
+    trace_near,
+    unsupported,
+)
 from wengert.tracing.emit import record
 from wengert.tracing.tracer import Tracer
 
 # -------------------------------------------------------------------------------------------------- what moves elements
 
 
-def looked(x: Any) -> Any:
+def looked(x: object) -> Any:
     """An index, with the values of what is traced in it; they are guarded."""
     if type(x) is Tracer:
         found = concrete(x, "an index")
@@ -61,7 +76,7 @@ def _moved(name: str, a: Sparse, *args: Any, **kwargs: Any) -> Any:
 
 
 @methods("toarray", "todense")
-def _to_array(name: str, a: Sparse, order: Any = None, out: Any = None) -> Any:
+def _to_array(name: str, a: Sparse, order: str | None = None, out: Out = None) -> Any:
     return into(out, moved(lambda numbers: numbers.toarray(order), a))
 
 
@@ -87,7 +102,7 @@ def _in_place(name: str, a: Sparse, *args: Any, **kwargs: Any) -> None:
 
 
 @methods("_with_data")
-def _with_data(name: str, a: Sparse, data: Any, copy: bool = True) -> Sparse:
+def _with_data(name: str, a: Sparse, data: Traced, copy: bool = True) -> Sparse:
     return with_elements(a, settled(data))
 
 
@@ -101,17 +116,17 @@ def _nonzero(name: str, a: Sparse, *args: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------------- arithmetic
 
 
-def is_number(x: Any) -> bool:
-    return not issparse(x) and np.ndim(x) == 0
+def is_number(x: Operand) -> TypeGuard[float]:
+    return not is_sparse(x) and np.ndim(x) == 0
 
 
 @lru_cache(maxsize=256)
-def _class_of(f: str, a: Any, b: Any) -> Any:
+def _class_of(f: str, a: type, b: type) -> Any:
     """The class that SciPy gives the result of an operator."""
     return type(getattr(a(np.eye(2)), f)(b(np.eye(2))))
 
 
-def _built(cls: Any, rows: Any, columns: Any, data: Any, shape: tuple[int, int]) -> Sparse:
+def _built(cls: Callable[..., Any], rows: Array, columns: Array, data: Traced, shape: Sequence[int]) -> Sparse:
     """A matrix of triplets, of which those at one place are added up."""
     kind = cls((1, 1)).format
     if kind == "csc":
@@ -133,16 +148,16 @@ def _together(a: Sparse, b: Sparse) -> tuple[Any, Any, Any, Any]:
 
 
 @methods("__add__", "__radd__", "__sub__", "__rsub__")
-def _sum(name: str, a: Sparse, other: Any) -> Any:
+def _sum(name: str, a: Sparse, other: Operand) -> Any:
     is_left, is_minus = name in ("__add__", "__sub__"), "sub" in name
     if is_number(other):
-        if type(other) is Tracer and other.constant() is None or other != 0:
+        if (type(other) is Tracer and other.constant() is None) or other != 0:
             what = ("subtracting a nonzero scalar from a sparse array" if is_left else
                     "subtracting a sparse array from a nonzero scalar") if is_minus else (
                     "adding a nonzero scalar to a sparse array")  # fmt: skip
             raise NotImplementedError(f"{what} is not supported")
         return a.copy() if is_left or not is_minus else -a
-    if not issparse(other):
+    if not is_sparse(other):
         dense, other = a.toarray(), array(other)
         if np.broadcast_shapes(dense.shape, other.shape) != dense.shape:
             raise ValueError(f"operands could not be broadcast: {other.shape} to {dense.shape}")
@@ -157,19 +172,19 @@ def _sum(name: str, a: Sparse, other: Any) -> Any:
 
 
 @methods("_mul_scalar")
-def _scaled(name: str, a: Sparse, other: Any) -> Sparse:
+def _scaled(name: str, a: Sparse, other: Operand) -> Sparse:
     return with_elements(a, settled(array(elements(a), (other,)) * other))
 
 
 @methods("multiply", "__mul__", "__rmul__")
-def _multiply(name: str, a: Sparse, other: Any) -> Any:
+def _multiply(name: str, a: Sparse, other: Operand) -> Any:
     if name != "multiply" and not hasattr(a, "__array_priority__"):
         return NotImplemented
     if is_number(other):
         return _scaled(name, a, other)
     if name != "multiply" and is_spmatrix(a):
         return product(a, other) if name == "__mul__" else product_from_left(a, other)
-    return paired(lambda x, y: x.multiply(y), a, other if issparse(other) else array(other), lambda x, y: x * y)
+    return paired(lambda x, y: x.multiply(y), a, other if is_sparse(other) else array(other), lambda x, y: x * y)
 
 
 def is_spmatrix(a: Sparse) -> bool:
@@ -180,8 +195,8 @@ def is_spmatrix(a: Sparse) -> bool:
 
 
 @methods("_divide")
-def _divide(name: str, a: Sparse, other: Any, *, rdivide: bool = False, true_divide: bool = False) -> Any:
-    if issparse(other):
+def _divide(name: str, a: Sparse, other: Operand, *, rdivide: bool = False, true_divide: bool = False) -> Any:
+    if is_sparse(other):
         raise unsupported("the quotient of two sparse matrices is not traced", "A.toarray() / B.toarray()")
     if rdivide:
         return other / a.toarray()
@@ -192,12 +207,12 @@ def _divide(name: str, a: Sparse, other: Any, *, rdivide: bool = False, true_div
 
 
 @methods("__truediv__", "__div__")
-def _true_divide(name: str, a: Sparse, other: Any) -> Any:
+def _true_divide(name: str, a: Sparse, other: Operand) -> Any:
     return _divide(name, a, other)
 
 
 @methods("power")
-def _power(name: str, a: Sparse, n: Any, dtype: Any = None) -> Sparse:
+def _power(name: str, a: Sparse, n: Operand, dtype: DTypeLike | None = None) -> Sparse:
     if not is_number(n):
         raise NotImplementedError("input is not scalar")
     if type(n) is not Tracer and not n:
@@ -208,9 +223,9 @@ def _power(name: str, a: Sparse, n: Any, dtype: Any = None) -> Sparse:
 
 
 @methods("maximum", "minimum")
-def _extreme(name: str, a: Sparse, other: Any) -> Any:
+def _extreme(name: str, a: Sparse, other: Operand) -> Any:
     choose: Callable[..., Any] = np.maximum if name == "maximum" else np.minimum
-    if not issparse(other):
+    if not is_sparse(other):
         if is_number(other) and type(other) is not Tracer and (other <= 0 if name == "maximum" else other >= 0):
             a = without_duplicates(a)
             return with_elements(a, settled(choose(elements(a), other)))
@@ -234,9 +249,9 @@ def _comparison(name: str, a: Sparse, *args: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------------- products
 
 
-def product(a: Sparse, x: Any) -> Any:
+def product(a: Sparse, x: Operand) -> Any:
     """a @ x."""
-    if issparse(x):
+    if is_sparse(x):
         return _of_sparse(a, x)
     if is_number(x):
         raise ValueError("Scalar operands are not allowed, use '*' instead")
@@ -253,9 +268,9 @@ def product(a: Sparse, x: Any) -> Any:
     return np.reshape(y, shape)
 
 
-def product_from_left(a: Sparse, x: Any) -> Any:
+def product_from_left(a: Sparse, x: Operand) -> Any:
     """x @ a, = (aᵀ xᵀ)ᵀ."""
-    if issparse(x):
+    if is_sparse(x):
         return _of_sparse(x, a)
     x = array(x, (elements(a), x))
     return np.transpose(product(a.transpose(), np.transpose(x)))
@@ -283,14 +298,14 @@ def _of_sparse(a: Sparse, b: Sparse) -> Sparse:
 
 
 @methods("__matmul__", "dot", "_matmul_dispatch", "_mul_dispatch")
-def _product(name: str, a: Sparse, other: Any) -> Any:
+def _product(name: str, a: Sparse, other: Operand) -> Any:
     if name == "dot" and is_number(other):
         return _scaled(name, a, other)
     return product(a, other)
 
 
 @methods("__rmatmul__", "_rmatmul_dispatch", "_rmul_dispatch")
-def _product_from_left(name: str, a: Sparse, other: Any) -> Any:
+def _product_from_left(name: str, a: Sparse, other: Operand) -> Any:
     return product_from_left(a, other)
 
 
@@ -298,7 +313,7 @@ def _product_from_left(name: str, a: Sparse, other: Any) -> Any:
 
 
 @methods("sum")
-def _total(name: str, a: Sparse, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def _total(name: str, a: Sparse, axis: Axis = None, dtype: DTypeLike | None = None, out: Out = None) -> Any:
     if isinstance(axis, tuple) and len(axis) < len(a.shape):
         (axis,) = axis
     if axis is None or isinstance(axis, tuple) or len(a.shape) == 1:
@@ -317,9 +332,11 @@ def _total(name: str, a: Sparse, axis: Any = None, dtype: Any = None, out: Any =
 
 
 @methods("max", "min")
-def _largest(name: str, a: Sparse, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+def _largest(name: str, a: Sparse, axis: Axis = None, out: Out = None, *, explicit: bool = False) -> Any:
     if axis is not None:
-        raise unsupported(f"A.{name}(axis=...) of a traced sparse matrix is not traced", f"A.toarray().{name}(axis=...)")
+        raise unsupported(
+            f"A.{name}(axis=...) of a traced sparse matrix is not traced", f"A.toarray().{name}(axis=...)"
+        )
     data = array(csr(a)[1])
     if not data.size:
         return np.zeros((), data.dtype)[()]

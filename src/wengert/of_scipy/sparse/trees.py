@@ -6,6 +6,7 @@ keeps is a copy: nobody can change the pattern under which a program was kept, n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from wengert.of_scipy.sparse.making import CLASSES, note_made
 from wengert.of_scipy.sparse.values import BY_ELEMENT, Sparse, elements, with_elements
 
 
-class Places:
+class Structure:
     """All of a matrix but its elements, which are zero here. It is equal to another one if all is equal."""
 
     def __init__(self, a: Sparse) -> None:
@@ -31,7 +32,7 @@ class Places:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            isinstance(other, Places)
+            isinstance(other, Structure)
             and type(self.matrix) is type(other.matrix)
             and (self.rank, self.shape) == (other.rank, other.shape)
             and all(np.array_equal(x, y) for x, y in zip(self._parts, other._parts, strict=True))
@@ -53,11 +54,11 @@ def _parts(a: Sparse) -> list[np.ndarray[Any, Any]]:
     return [np.asarray(x) for part in found for x in (part if isinstance(part, tuple) else (part,))]
 
 
-def _flatten(a: Sparse) -> tuple[tuple[Any], Places, tuple[str]]:
-    return (elements(a),), Places(a), ("data",)
+def _flatten(a: Sparse) -> tuple[tuple[Any], Structure, tuple[str]]:
+    return (elements(a),), Structure(a), ("data",)
 
 
-def _unflatten(places: Places, children: Any) -> Sparse:
+def _unflatten(places: Structure, children: Sequence[Any]) -> Sparse:
     (data,) = children
     if places.matrix.format in BY_ELEMENT and not hasattr(data, "dtype"):
         data = np.full(places.shape, None, object)  # what is not an array stands for no elements
@@ -68,4 +69,3 @@ def _unflatten(places: Places, children: Any) -> Sparse:
 
 for _cls in CLASSES:
     tree.register(_cls, _flatten, _unflatten)
-

@@ -9,22 +9,47 @@ numbers that come out say where each element has gone. Elements at one place are
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import _sparsetools as tools
 from scipy.sparse import issparse
 
 from wengert.ops.index import scatter_add
 from wengert.ops.linalg.sparse import Pattern
-from wengert.tracing.arguments import array, as_dtype, concrete, constant, promote, trace_near
+from wengert.tracing.arguments import Traced, array, as_dtype, concrete, constant, promote, trace_near
 from wengert.tracing.emit import record
 from wengert.tracing.tracer import Tracer
 
-Sparse = Any
-"""An object of one of SciPy's classes of sparse matrices and arrays; SciPy has no types."""
-
 Array = np.ndarray[Any, Any]
+
+
+class Sparse(Protocol):
+    """An object of one of SciPy's classes of sparse matrices and arrays. SciPy has no types."""
+
+    shape: Any
+    format: str
+
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: object) -> None: ...
+    def __neg__(self) -> Any: ...
+    def __add__(self, other: object) -> Any: ...
+    def __call__(self, *args: object, **kwargs: object) -> Any: ...
+
+
+Operand = Any
+"""A sparse matrix, an array or a number, traced or not."""
+
+
+def class_of(a: Sparse) -> Any:
+    """The class of a matrix, which makes others."""
+    return type(a)
+
+
+def is_sparse(x: object) -> TypeGuard[Sparse]:
+    return bool(issparse(x))
+
 
 BY_ELEMENT = ("lil", "dok")
 """The formats that keep their elements as Python's objects, one by one."""
@@ -41,13 +66,13 @@ def elements(a: Sparse) -> Any:
     return array(found) if any(type(v) is Tracer for v in found) else np.array(found, a.dtype)
 
 
-def is_traced(x: Any) -> bool:
+def is_traced(x: object) -> bool:
     """Whether a value is traced, or a sparse matrix that holds something traced, or a list or tuple of such."""
     if type(x) is Tracer:
         return True
     if type(x) is list or type(x) is tuple:
         return any(map(is_traced, x))
-    if not issparse(x):
+    if not is_sparse(x):
         return False
     if x.format == "lil":
         return any(type(v) is Tracer for row in x.data for v in row)
@@ -56,7 +81,7 @@ def is_traced(x: Any) -> bool:
     return type(getattr(x, "data", None)) is Tracer
 
 
-def settled(data: Any) -> Any:
+def settled(data: Traced) -> Any:
     """``data`` as NumPy's array if nothing traced has gone into it."""
     found = data.constant() if type(data) is Tracer else data
     return data if found is None else np.array(found)
@@ -69,12 +94,12 @@ def plain(x: Any) -> Any:
     return type(x)(map(plain, x)) if type(x) is list or type(x) is tuple else x
 
 
-def indices(x: Any) -> Array:
+def indices(x: ArrayLike) -> Array:
     """Return the values of index arrays; traced ones, and those of the user's, are guarded."""
     return np.asarray(concrete(x, "the place of an element"))
 
 
-def with_elements(a: Sparse, data: Any) -> Sparse:
+def with_elements(a: Sparse, data: Traced) -> Sparse:
     """Return a matrix of the class and the pattern of ``a`` with these elements, and index arrays of its own."""
     cls: Any = type(a)
     if a.format in BY_ELEMENT:
@@ -93,7 +118,7 @@ def with_elements(a: Sparse, data: Any) -> Sparse:
     return new
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     if type(value) is tuple:
         return tuple(map(_copied, value))
     return value.copy() if isinstance(value, np.ndarray) else value
@@ -102,8 +127,9 @@ def _copied(value: Any) -> Any:
 def become(a: Sparse, other: Sparse) -> None:
     """Let ``a`` have all that ``other`` has, whose class is the same."""
     if a.format == "dok" and not hasattr(a, "_dict"):
-        dict.clear(a)
-        dict.update(a, other)
+        own: Any = a
+        dict.clear(own)
+        dict.update(own, dict(other.items()))
     vars(a).update(vars(other))
 
 
@@ -120,7 +146,7 @@ class Numbered:
     def of(self, x: Any) -> Any:
         """Return ``x`` with numbers in the place of its elements: a matrix, an array, a list or a tuple of them. All
         else is left as it is."""
-        if issparse(x):
+        if is_sparse(x):
             x = without_duplicates(x)
             return with_elements(x, self.numbers(elements(x)))
         if type(x) is list or type(x) is tuple:
@@ -129,7 +155,7 @@ class Numbered:
             return self.numbers(x)
         return x
 
-    def numbers(self, x: Any) -> Array:
+    def numbers(self, x: ArrayLike) -> Array:
         shape = np.shape(x)
         n = int(np.prod(shape, dtype=int))
         self._parts.append(x)
@@ -142,22 +168,21 @@ class Numbered:
         flat = [np.reshape(x, (-1,)) for x in parts]
         return flat[0] if len(flat) == 1 else np.concatenate(flat)
 
-    def filled(self, found: Any, values: Any = None) -> Any:
+    def filled(self, found: object, values: Traced | None = None) -> Any:
         """Return what was made of numbers, with the elements in their place, and zero for 0."""
-        if values is None:
-            values = self.values()
-        if issparse(found):
-            return with_elements(found, settled(gathered(values, elements(found))))
+        every: Any = self.values() if values is None else values
+        if is_sparse(found):
+            return with_elements(found, settled(gathered(every, elements(found))))
         if isinstance(found, np.ndarray | np.integer):
-            return gathered(values, np.asarray(found))
-        return type(found)([self.filled(x, values) for x in found]) if isinstance(found, list | tuple) else found
+            return gathered(every, np.asarray(found))
+        return type(found)([self.filled(x, every) for x in found]) if isinstance(found, list | tuple) else found
 
 
-def gathered(values: Any, numbers: Array) -> Any:
+def gathered(values: Traced, numbers: Array) -> Any:
     """``values[number - 1]``, and zero for the number 0."""
     flat = np.asarray(numbers, np.intp).ravel()
     n = values.shape[0]
-    if not flat.size or flat.size == n and flat[0] == 1 and flat[-1] == n and bool((np.diff(flat) == 1).all()):
+    if not flat.size or (flat.size == n and flat[0] == 1 and flat[-1] == n and bool((np.diff(flat) == 1).all())):
         return np.reshape(values[: flat.size], numbers.shape)
     trace = trace_near((values,))
     if not flat.all():
@@ -166,7 +191,7 @@ def gathered(values: Any, numbers: Array) -> Any:
     return np.reshape(values[constant(trace, flat - 1)], numbers.shape)
 
 
-def moved(f: Callable[..., Any], source: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def moved(f: Callable[..., Any], source: object, *args: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Any:
     """``f(source, *args, **kwargs)`` for a function of SciPy's that only moves the elements of ``source``."""
     numbered = Numbered()
     found = f(numbered.of(source), *args, **kwargs)
@@ -174,20 +199,20 @@ def moved(f: Callable[..., Any], source: Any, *args: Any, dtype: Any = None, **k
     return numbered.filled(found, values if dtype is None else as_dtype(values, dtype))
 
 
-def paired(f: Callable[..., Any], a: Any, b: Any, combine: Callable[[Any, Any], Any], **kwargs: Any) -> Any:
+def paired(f: Callable[..., Any], a: Operand, b: Operand, combine: Callable[[Any, Any], Any], **kwargs: Any) -> Any:
     """``f(a, b)`` for a function of SciPy's each of whose elements is ``combine`` of one of ``a`` and one of ``b``, or
     zero: a product element by element, a product of Kronecker's."""
     of_a, of_b = Numbered(), Numbered()
     numbers_a, numbers_b = of_a.of(a), of_b.of(b)
     left, right = f(numbers_a, _ones(numbers_b), **kwargs), f(_ones(numbers_a), numbers_b, **kwargs)
-    if not issparse(left):
+    if not is_sparse(left):
         return combine(of_a.filled(left), of_b.filled(right))
     factors = [of_a.filled(left), of_b.filled(right)]
     return with_elements(left, settled(combine(*promote(*[array(elements(x)) for x in factors]))))
 
 
 def _ones(x: Any) -> Any:
-    return with_elements(x, np.ones_like(elements(x))) if issparse(x) else np.ones_like(x)
+    return with_elements(x, np.ones_like(elements(x))) if is_sparse(x) else np.ones_like(x)
 
 
 # --------------------------------------------------------------------------------------------------------- patterns
@@ -203,7 +228,7 @@ class Assembly(NamedTuple):
     has_sums: bool
     """Whether some elements are at one place."""
 
-    def data(self, values: Any) -> Any:
+    def data(self, values: Traced) -> Any:
         """The data of the csr matrix, of the elements that were given: those at one place are added up."""
         if not self.has_sums:
             order = np.empty_like(self.places)
@@ -217,7 +242,7 @@ class Assembly(NamedTuple):
         return Pattern(shape, self.indices, self.indptr)
 
 
-def assembly(rows: Any, columns: Any, shape: tuple[int, int]) -> Assembly:
+def assembly(rows: Array, columns: Array, shape: Sequence[int]) -> Assembly:
     """Sort places by rows and columns, in linear time but for long rows."""
     n = len(rows)
     kind = np.int32 if max(n, *shape, 1) < 2**31 else np.int64
@@ -237,7 +262,7 @@ def assembly(rows: Any, columns: Any, shape: tuple[int, int]) -> Assembly:
     return Assembly(before[indptr], found[is_new], places, True)
 
 
-def shape_of(a: Sparse) -> tuple[int, int]:
+def shape_of(a: Sparse) -> tuple[Any, Any]:
     """The shape of a matrix; of an array with one axis that of a row."""
     return (1, *a.shape) if len(a.shape) == 1 else a.shape
 
@@ -247,11 +272,10 @@ def triplets(a: Sparse) -> tuple[Array, Array, Any]:
     if a.format in ("csr", "csc"):
         major = np.repeat(np.arange(a.indptr.size - 1), np.diff(a.indptr))
         n = major.size
-        places = (major, a.indices[:n]) if a.format == "csr" else (a.indices[:n], major)
-        return (*places, a.data[:n])
+        return (major, a.indices[:n], a.data[:n]) if a.format == "csr" else (a.indices[:n], major, a.data[:n])
     if a.format == "coo":
         coords = a.coords if hasattr(a, "coords") else (a.row, a.col)
-        return (*coords, a.data) if len(coords) == 2 else (np.zeros_like(coords[0]), coords[0], a.data)
+        return coords[0] if len(coords) == 2 else np.zeros_like(coords[0]), coords[-1], a.data
     numbered = Numbered()
     if not is_traced(a):
         return triplets(a.tocoo())
@@ -277,8 +301,10 @@ def compressed(a: Sparse) -> tuple[Pattern, Any, bool]:
 
 def without_duplicates(a: Sparse) -> Sparse:
     """``a``, with elements at one place added up: as it is if there are none."""
-    if a.format in (*BY_ELEMENT, "dia") or len(a.shape) != 2:
+    if a.format in (*BY_ELEMENT, "dia"):
         return a
+    if len(a.shape) != 2 and a.format == "coo":
+        return _flat_without_duplicates(a)
     if a.format in ("csr", "csc") and a.has_canonical_format:
         return a
     if a.format == "bsr" and _has_blocks_once(a):
@@ -293,10 +319,22 @@ def without_duplicates(a: Sparse) -> Sparse:
         return moved(lambda x: x.tobsr(a.blocksize), from_csr(a._csr_container, found, a.shape, data))
     if a.format == "coo":
         rows = np.repeat(np.arange(a.shape[0]), np.diff(found.indptr))
-        new = type(a)((np.zeros(found.indices.size), (rows, found.indices)), shape=a.shape)
+        new = class_of(a)((np.zeros(found.indices.size), (rows, found.indices)), shape=a.shape)
         new.data, new.has_canonical_format = data, True
         return new
-    return from_csr(type(a), found, a.shape, data)
+    return from_csr(class_of(a), found, a.shape, data)
+
+
+def _flat_without_duplicates(a: Sparse) -> Sparse:
+    """Add up elements at one place, in an array with another number of axes than two."""
+    size = int(np.prod(a.shape, dtype=int))
+    places = np.ravel_multi_index(a.coords, a.shape)
+    found = assembly(np.zeros_like(places), places, (1, size))
+    if not found.has_sums:
+        return a
+    new = class_of(a)((np.zeros(found.indices.size), np.unravel_index(found.indices, a.shape)), shape=a.shape)
+    new.data, new.has_canonical_format = settled(found.data(array(a.data))), True
+    return new
 
 
 def _has_blocks_once(a: Sparse) -> bool:
@@ -304,16 +342,8 @@ def _has_blocks_once(a: Sparse) -> bool:
     return not assembly(major, a.indices, (a.indptr.size - 1, a.shape[1])).has_sums
 
 
-def from_csr(cls: Any, found: Assembly | Pattern, shape: tuple[int, ...], data: Any) -> Sparse:
+def from_csr(cls: Callable[..., Any], found: Assembly, shape: Sequence[int], data: Traced) -> Sparse:
     """A csr or csc matrix of a class, of its index arrays and data."""
     new = cls((np.zeros(found.indices.size), np.array(found.indices), np.array(found.indptr)), shape=shape)
     new.data = settled(data)
     return new
-
-
-def assembled(cls: Any, rows: Array, columns: Array, shape: tuple[int, int], data: Any) -> Sparse:
-    """A csr matrix of triplets."""
-    found = assembly(rows, columns, shape)
-    return from_csr(cls, found, shape, found.data(array(data)))
-
-

@@ -15,7 +15,7 @@ from wengert.ops.linalg.determinants import cofactor, cofactor_along, det, slogd
 from wengert.ops.linalg.factorisations import cholesky, qr
 from wengert.ops.linalg.roots import roots
 from wengert.ops.linalg.solutions import inv, pinv, solve, triangular_solve
-from wengert.ops.linalg.sparse import sparse_matmul, sparse_sampled, sparse_solve
+from wengert.ops.linalg.sparse import sparse_matmul, sparse_sampled, sparse_solve, superlu_solve
 from wengert.ops.linalg.spectra import eig, eigh, svd
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "sparse_matmul",
     "sparse_sampled",
     "sparse_solve",
+    "superlu_solve",
     "svd",
     "triangular_solve",
 ]

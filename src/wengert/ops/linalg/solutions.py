@@ -53,14 +53,14 @@ def _solve_expansion(a: Atom, b: Atom, *, transpose: bool) -> Any:
     return lu_solve(*lu(a), b, transpose=transpose) if is_factored(a) else solve(a, b, transpose=transpose)
 
 
-def _columns_of_batch(b: Atom) -> Any:
+def columns_of_batch(b: Atom) -> Any:
     """A leading batch axis moved into the columns: float[s, ..., n, k] becomes float[..., n, s k]."""
     n = b.aval.ndim
     moved = transpose(b, axes=(*range(1, n - 1), 0, n - 1))
     return reshape(moved, shape=(*moved.aval.shape[:-2], b.aval.shape[0] * b.aval.shape[-1]))
 
 
-def _batch_of_columns(y: Atom, size: int, columns: int) -> Any:
+def batch_of_columns(y: Atom, size: int, columns: int) -> Any:
     split = reshape(y, shape=(*y.aval.shape[:-1], size, columns))
     n = split.aval.ndim
     return transpose(split, axes=(n - 2, *range(n - 2), n - 1))
@@ -69,8 +69,8 @@ def _batch_of_columns(y: Atom, size: int, columns: int) -> Any:
 def solution_batch(make: Callable[..., Any]) -> Callable[..., Any]:
     def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, **params: Any) -> Any:
         if not batched[0]:  # one matrix for all: factored once, the batch goes into the columns
-            wide = make(xs[0], _columns_of_batch(xs[1]), **params)
-            return _batch_of_columns(wide, size, xs[1].aval.shape[-1])
+            wide = make(xs[0], columns_of_batch(xs[1]), **params)
+            return batch_of_columns(wide, size, xs[1].aval.shape[-1])
         return make(*batch_all(xs, batched, size), **params)
 
     return batch

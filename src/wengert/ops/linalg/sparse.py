@@ -21,9 +21,10 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.locks import lock, lock_of_object
+from wengert.ops.elementwise import conjugate
 from wengert.ops.kernels import Callback
 from wengert.ops.linalg.matrices import batch_all
-from wengert.ops.linalg.solutions import solution_batch
+from wengert.ops.linalg.solutions import batch_of_columns, columns_of_batch, solution_batch
 from wengert.ops.op import linear, op
 from wengert.tape import Atom, Aval
 
@@ -39,7 +40,7 @@ class Pattern:
     is kept under one.
     """
 
-    def __init__(self, shape: tuple[int, int], indices: Array, indptr: Array) -> None:
+    def __init__(self, shape: Sequence[int], indices: Array, indptr: Array) -> None:
         self.shape = (int(shape[0]), int(shape[1]))
         self.indices, self.indptr = (np.array(x, np.intc) for x in (indices, indptr))
         self.indices.flags.writeable = self.indptr.flags.writeable = False
@@ -158,7 +159,7 @@ class Settings(NamedTuple):
     """How SuperLU factorises, and what becomes of a singular matrix."""
 
     options: tuple[tuple[str, Any], ...] = ()
-    """What ``splu`` is told."""
+    """The arguments of ``splu``."""
     is_nan: bool = True
     """The solution of a singular system is NaN, with a warning; otherwise an error is raised, as by splu."""
 
@@ -302,4 +303,25 @@ sparse_solve = op(  # A⁻¹ b, or A⁻ᵀ b; the pattern is square, sorted, and
     pushforward=sparse_solve_pushforward,
     pullback=[sparse_solve_pullback_data, sparse_solve_pullback_b],
     batch=lambda xs, batched, size, **params: solution_batch(sparse_solve)(xs, batched, size, **params),
+)
+
+
+def _superlu_transpose(ct: Atom, b: Atom, *, factor: Any, trans: str) -> Any:
+    if trans == "H" and ct.aval.dtype.kind == "c":
+        return conjugate(superlu_solve(conjugate(ct), factor=factor, trans="N"))
+    return superlu_solve(ct, factor=factor, trans="T" if trans == "N" else "N")
+
+
+def _superlu_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, **params: Any) -> Any:
+    return batch_of_columns(superlu_solve(columns_of_batch(xs[0]), **params), size, xs[0].aval.shape[-1])
+
+
+superlu_solve = linear(  # b is float[n, k], of the factor's dtype
+    lambda b, *, factor, trans: np.array(factor.solve(np.asfortranarray(b), trans), b.dtype, order="C"),
+    name="superlu_solve",
+    type=lambda b, *, factor, trans: b,
+    kernel=Callback("computed by SuperLU"),
+    cost=lambda b, *, factor, trans: 2.0 * factor.nnz * b.shape[-1],
+    transpose=[_superlu_transpose],
+    batch=_superlu_batch,
 )

@@ -1,0 +1,79 @@
+"""Arguments for methods of sparse matrices: of each class that has a method of its own, an object comes first."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg  # noqa: F401  # so that it is intercepted
+
+import wengert.of_scipy.sparse  # noqa: F401  # which fills the table
+from wengert.tracing.interception.intercept import TABLE
+
+DENSE = np.array([[4.0, 0.0, 1.0], [0.0, 3.0, 0.0], [2.0, 0.0, 5.0]])
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
+OBJECTS = {f"{name}_{kind}": getattr(sp, f"{name}_{kind}")(DENSE) for name in FORMATS for kind in ("array", "matrix")}
+A, VECTOR = OBJECTS["csr_array"], np.array([1.0, 2.0, 3.0])
+ELEMENTS = {"bsr": np.ones((5, 1, 1)), "dia": np.ones((3, 3))}
+
+ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
+    "__init__": [((2, 3),), (DENSE,)],
+    "__getitem__": [((slice(0, 2), slice(None)),), ((2, 0),)],
+    "__setitem__": [((2, 0), 7.0)],
+    "_broadcast_to": [((3, 3),)],
+    "_comparison": [(A, operator.ne)],
+    "_getcol": [(1,)],
+    "_getrow": [(1,)],
+    "_minor_reduce": [(np.add,)],
+    "reshape": [((1, 9),)],
+    "resize": [((2, 2),)],
+    "setdiag": [(VECTOR,)],
+    "power": [(2,)],
+    "tensordot": [(OBJECTS["coo_array"],)],
+    "_mul_scalar": [(2.0,)],
+    "__truediv__": [(2.0,), ("a",)],
+    "_divide": [(2.0,)],
+    **{name: [(A,), (VECTOR,)] for name in ("__mul__", "__rmul__", "__matmul__", "__rmatmul__", "dot", "multiply")},
+    **{name: [(A,)] for name in ("_matmul_dispatch", "_rmatmul_dispatch", "_mul_dispatch", "_rmul_dispatch")},
+    **{f"__{name}__": [(A,)] for name in ("add", "radd", "sub", "rsub", "eq", "ne", "lt", "gt", "le", "ge")},
+    **{name: [(A,)] for name in ("maximum", "minimum")},
+}
+
+
+def of_method(owner: str, name: str) -> list[Any]:
+    """Calls of a method with an object of the first class that has it from ``owner``."""
+    for found in OBJECTS.values():
+        base = next((base for base in type(found).__mro__ if base.__name__ == owner), None)
+        if base is not None and getattr(type(found), name, None) is vars(base)[name]:
+            given = ARGUMENTS.get(name, [()])
+            if name == "_with_data":
+                given = [(ELEMENTS.get(found.format, np.ones(5)),)]
+            return [((found, *args), {}) for args in given]
+    base = next(base for one in OBJECTS.values() for base in type(one).__mro__ if base.__name__ == owner)
+    one = next(one for one in OBJECTS.values() if isinstance(one, base))
+    return [((one, *args), {}) for args in ARGUMENTS.get(name, [()])]
+
+
+METHODS = [name for name in TABLE if name.startswith("scipy.sparse._")]
+
+CALLS: dict[str, list[Any]] = {
+    **{name: of_method(*name.split(".")[-2:]) for name in METHODS},
+    **{f"scipy.sparse.{name}": [(([A, A],), {})] for name in ("hstack", "vstack", "block_diag")},
+    **{f"scipy.sparse.{name}": [(([[A, None], [None, A]],), {})] for name in ("bmat", "block_array")},
+    **{f"scipy.sparse.{name}": [((A,), {})] for name in ("tril", "triu", "find", "expand_dims")},
+    "scipy.sparse.swapaxes": [((OBJECTS["coo_array"], 0, 1), {})],
+    "scipy.sparse.permute_dims": [((OBJECTS["coo_array"],), {})],
+    "scipy.sparse.kron": [((A, A), {}), ((A, DENSE), {"format": "coo"})],
+    "scipy.sparse.diags": [(([VECTOR], [1]), {})],
+    "scipy.sparse.diags_array": [((VECTOR,), {"offsets": 1})],
+    "scipy.sparse.linalg.spsolve": [((A, VECTOR), {})],
+    "scipy.sparse.linalg.spsolve_triangular": [((sp.tril(A, format="csr"), VECTOR), {})],
+    "scipy.sparse.linalg.splu": [((A.tocsc(),), {}), ((A,), {})],
+    "scipy.sparse.linalg.spilu": [((A.tocsc(),), {})],
+    "scipy.sparse.linalg.factorized": [((A.tocsc(),), {})],
+    "scipy.sparse.linalg.SuperLU.solve": [((np.ones(1),), {})],
+}
+CALLS = {name: calls for name, calls in CALLS.items() if name in TABLE or "SuperLU" in name}
+"""Those of functions that an older SciPy has not are left out."""
