@@ -22,7 +22,7 @@ from wengert.api.roots import known_root
 from wengert.api.scans import scan
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
-from wengert.errors import PerformanceWarning
+from wengert.errors import PerformanceWarning, SolverWarning
 from wengert.higher.primitive import not_implemented, primitive
 from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check
@@ -77,6 +77,7 @@ __all__ = [
     "spec",
     "spec_of",
     "PerformanceWarning",
+    "SolverWarning",
     "Tape",
     "check",
     "format_tree",

@@ -207,6 +207,22 @@ class PerformanceWarning(UserWarning):
     """
 
 
+class SolverWarning(UserWarning):
+    """A solution was differentiated that has no derivative, or none that can be told; the derivative is NaN.
+
+    The solver did not converge, the Jacobian of its equations is singular (x² = p at p = 0), or a bound is neither
+    active nor free. The message says which, and where.
+
+    >>> import warnings
+    >>> import scipy.optimize
+    >>> import wengert as wg
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", wg.SolverWarning)
+    ...     wg.grad(lambda p: scipy.optimize.newton(lambda x: x * x - p, 0.5))(0.0)
+    np.float64(nan)
+    """
+
+
 class GraphError(WengertError, ValueError):
     """A vertex or an edge that a graph does not have, or cannot have: a name that is unknown, or one that is taken.
 

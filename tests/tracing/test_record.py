@@ -227,13 +227,6 @@ def test_a_bad_tape_is_found_where_it_is_made(monkeypatch: pytest.MonkeyPatch) -
 
 
 CALLED_BACK = {
-    "scipy.optimize.brentq": lambda p: optimize.brentq(lambda t: t * t - p, 0, 2),
-    "scipy.optimize.bisect": lambda p: optimize.bisect(lambda t: t * t - p, 0, 2),
-    "scipy.optimize.fsolve": lambda p: optimize.fsolve(lambda t: t * t - p, 1.0)[0],
-    "scipy.optimize.root": lambda p: optimize.root(lambda t: t * t - p, [1.0]).x[0],
-    "scipy.optimize.curve_fit": lambda p: optimize.curve_fit(lambda t, a: a * t * p, [1.0, 2.0], [1.0, 2.0])[0][0],
-    "scipy.optimize.minimize": lambda p: optimize.minimize(lambda v: np.sum((v - p) ** 2), np.ones(2)).x[0],
-    "scipy.optimize.least_squares": lambda p: optimize.least_squares(lambda v: v - p, [1.0]).x[0],
     "scipy.integrate.quad": lambda p: integrate.quad(lambda t: t * p, 0, 1)[0],
     "scipy.integrate.dblquad": lambda p: integrate.dblquad(lambda t, u: t * p, 0, 1, 0, 1)[0],
 }

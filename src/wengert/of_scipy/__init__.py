@@ -20,6 +20,7 @@ MODULES = (
     "integrate",
     "ndimage",
     "sparse",
+    "optimize",
     "special",
     "stats",
 )
