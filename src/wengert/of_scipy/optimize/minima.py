@@ -293,7 +293,7 @@ def _line(f: RunFunction, *numbers: Any, name: str, **settings: Any) -> tuple[An
 def _answer_line(name: str, results: int) -> None:
     @answers(f"optimize.{name}")
     def find(
-        func: Callable[..., Any], args: object = (), brack: ArrayLike | None = None, *more: Any, **options: Any
+        func: Callable[..., Any], args: object = (), brack: Sequence[Any] | None = None, *more: Any, **options: Any
     ) -> Any:
         names = ("tol", "full_output", "maxiter")
         options |= dict(zip(names, more, strict=False))
