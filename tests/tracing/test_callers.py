@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.signal
 
 import wengert as wg
 from wengert.tracing import callers, functions  # noqa: F401  # functions: they fill the tables
@@ -279,3 +280,13 @@ def test_arrays_that_the_users_function_made_for_compiled_code_of_scipys_were_re
         value, gradient = transform(f)(at)
         assert value == f(at)
         np.testing.assert_allclose(gradient, [f(at + e) - f(at) for e in np.eye(3)])
+
+
+def test_array_code_of_scipys_gets_traced_arrays_for_traced_values_alone() -> None:
+    """SciPy's code writes the coefficients into zeros that it makes itself, through its own names of NumPy's."""
+    b, a = np.array([1.0]), np.array([1.0, 0.5])
+    f = lambda b, a, w: np.sum(scipy.signal.lp2bp(b, a, w)[1])
+    step = 1e-6
+    expected = (f(b, a, 2 + step) - f(b, a, 2 - step)) / (2 * step)
+    assert wg.grad(f, 2)(b, a, 2.0) == pytest.approx(expected, rel=1e-6)
+    assert wg.grad(lambda w: w * f(b, a, 2.0))(2.0) == f(b, a, 2.0)
