@@ -38,8 +38,8 @@ COVERED = [
     row(
         "tests/ops/test_ops.py",
         "one checker runs every op of one table: value, both modes, second order, batches, native code, dtypes",
-        "ops/contract.py", "ops/elementwise.py", "ops/index.py", "ops/op.py", "ops/reduce.py", "ops/shape.py",
-        "ops/windows.py",
+        "ops/contract.py", "ops/elementwise.py", "ops/filters.py", "ops/index.py", "ops/op.py", "ops/reduce.py",
+        "ops/shape.py", "ops/windows.py",
     ),
     row(
         "tests/ops/test_registry.py",
@@ -92,6 +92,12 @@ COVERED = [
         "api/solving.py", "higher/solvers.py", "of_scipy/optimize/__init__.py", "of_scipy/optimize/calls.py"),
     row("tests/of_scipy/optimize/test_minima.py", "which bounds are active is seen in the derivatives of minima",
         "of_scipy/optimize/optimality.py"),
+    row("tests/of_scipy/test_special.py", "imports: that its files are loaded is seen by what they do",
+        "of_scipy/__init__.py"),
+    row("tests/of_scipy/signal/test_functions.py", "one table of calls runs through all of SciPy's functions",
+        "of_scipy/signal/__init__.py", "of_scipy/signal/arrays.py", "of_scipy/signal/convolving.py",
+        "of_scipy/signal/filters.py", "of_scipy/signal/peaks.py", "of_scipy/signal/ranks.py",
+        "of_scipy/signal/spectral.py", "of_scipy/signal/splines.py"),
     row("tests/ode/test_solve.py", "imports: the solver is called by the name that it has", "ode/__init__.py"),
     row("tests/ode/test_methods.py", "order, and what is within a step, are asked of every one-step method alike",
         "ode/radau.py", "ode/runge_kutta.py"),

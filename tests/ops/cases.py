@@ -45,6 +45,17 @@ def complex_numbers(*shape: int) -> Operand:
     return Operand(draw, shape or (3, 4))
 
 
+def sections(*shape: int) -> Operand:
+    """Rows of stable second-order filters, each with a 1 at its fourth place."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        rows = rng.uniform(-0.4, 0.4, shape)
+        rows[..., 3] = 1
+        return rows
+
+    return Operand(draw, (*shape, 6))
+
+
 def integers(low: int, high: int, *shape: int) -> Operand:
     return Operand(lambda rng, shape: rng.integers(low, high, shape, INT), shape or (3, 4))
 
@@ -405,6 +416,13 @@ CASES = [
     case("contract",      shapes(0, 4), shapes(4, 3), kw=dict(a=(0, 1), b=(1, 2), out=(0, 2)), note="no rows"),
     case("contract",      shapes(3, 0), shapes(0, 3), kw=dict(a=(0, 1), b=(1, 2), out=(0, 2)), numpy=lambda x, y: np.zeros((3, 3), x.dtype), note="nothing to sum"),
 
+    # filters
+    case("filter_",       shapes(3), between(-0.4, 0.4, 2), shapes(2, 9), shapes(2, 2), dtypes="fdD"),
+    case("filter_",       shapes(2, 3), between(-0.4, 0.4, 2), shapes(2, 5), shapes(2, 2), note="of its own for each"),
+    case("filter_",       shapes(4), between(-0.4, 0.4, 3), shapes(2), shapes(3), note="longer than its signal"),
+    case("filter_",       shapes(1), shapes(0), shapes(4), shapes(0), note="of order zero"),
+    case("cascade",       sections(2), shapes(2, 6), shapes(2, 2, 2), dtypes="fdD", unwritten=()),
+    case("cascade",       sections(2, 3), shapes(2, 4), shapes(2, 3, 2), note="of its own for each"),
     # windows
     case("windows",       shapes(7), kw=dict(shape=(5, 3), axes=(0, 0), steps=(1, 1), start=(0,)), dtypes="?ilfdD", numpy=lambda x: np.lib.stride_tricks.sliding_window_view(x, 3)),
     case("windows",       shapes(2, 9), kw=dict(shape=(4, 2, 3), axes=(1, 0, 1), steps=(2, 1, 1), start=(0, 0)), numpy=lambda x: np.lib.stride_tricks.sliding_window_view(x, 3, 1)[:, ::2].swapaxes(0, 1), note="strided"),

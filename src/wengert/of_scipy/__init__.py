@@ -21,6 +21,7 @@ MODULES = (
     "ndimage",
     "sparse",
     "optimize",
+    "signal",
     "special",
     "stats",
 )
