@@ -30,7 +30,9 @@ def _type(b: Aval, a: Aval, x: Aval, zi: Aval) -> tuple[Aval, Aval]:
     return x, zi
 
 
-def _reference(b: np.ndarray[Any, Any], a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], zi: Any) -> Any:
+def _reference(
+    b: np.ndarray[Any, Any], a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], zi: np.ndarray[Any, Any]
+) -> Any:
     from scipy.signal._sigtools import _linear_filter  # heavy to import, and needed only here
 
     if not x.size:
@@ -141,13 +143,13 @@ def _hankel(reach: Atom, z: Atom) -> Any:
     return contract(reach, z, a=labels, b=(*lead, n), out=(*lead, n - 1))
 
 
-def _pull_b(ct: Any, b: Atom, a: Atom, x: Atom, zi: Atom, y: Any) -> Any:
+def _pull_b(ct: Sequence[Atom | None], b: Atom, a: Atom, x: Atom, zi: Atom, y: Sequence[Atom]) -> Any:
     """b̄_k = Σ_i f̄[i + k] x[i]."""
     f = _cotangent(ct, a, x)
     return _correlated(_windows(f, x.aval.shape[-1], b.aval.shape[-1], 0, 1), x, b)
 
 
-def _pull_a(ct: Any, b: Atom, a: Atom, x: Atom, zi: Atom, y: Any) -> Any:
+def _pull_a(ct: Sequence[Atom | None], b: Atom, a: Atom, x: Atom, zi: Atom, y: Sequence[Atom]) -> Any:
     """ā_k = −Σ_i f̄[i + k] y[i]."""
     if not a.aval.shape[-1]:
         return zeros(a.aval)
@@ -155,13 +157,13 @@ def _pull_a(ct: Any, b: Atom, a: Atom, x: Atom, zi: Atom, y: Any) -> Any:
     return -_correlated(_windows(f, x.aval.shape[-1], a.aval.shape[-1], 1, 1), y[0], a)
 
 
-def _pull_x(ct: Any, b: Atom, a: Atom, x: Atom, zi: Atom, y: Any) -> Any:
+def _pull_x(ct: Sequence[Atom | None], b: Atom, a: Atom, x: Atom, zi: Atom, y: Sequence[Atom]) -> Any:
     """x̄[i] = Σ_k b_k f̄[i + k]."""
     f = _cotangent(ct, a, x)
     return _weighted(_windows(f, x.aval.shape[-1], b.aval.shape[-1], 0, 1), b)
 
 
-def _pull_zi(ct: Any, b: Atom, a: Atom, x: Atom, zi: Atom, y: Any) -> Any:
+def _pull_zi(ct: Sequence[Atom | None], b: Atom, a: Atom, x: Atom, zi: Atom, y: Sequence[Atom]) -> Any:
     """z̄ᵢ = f̄, its first elements."""
     return slice_axis(_cotangent(ct, a, x), x.aval.ndim - 1, 0, a.aval.shape[-1])
 
@@ -262,7 +264,7 @@ def _sos_cotangents(ct: Sequence[Atom | None], sos: Atom, x: Atom, zi: Atom) -> 
     return found[::-1], ct_y
 
 
-def _sos_pull_sos(ct: Any, sos: Atom, x: Atom, zi: Atom, y: Any) -> Any:
+def _sos_pull_sos(ct: Sequence[Atom | None], sos: Atom, x: Atom, zi: Atom, y: Sequence[Atom]) -> Any:
     """The 1 that the denominator of a section begins with is not read."""
     rows = []
     lead = sos.aval.shape[:-2]
@@ -277,11 +279,11 @@ def _sos_pull_sos(ct: Any, sos: Atom, x: Atom, zi: Atom, y: Any) -> Any:
     return join(rows, len(lead))
 
 
-def _sos_pull_x(ct: Any, sos: Atom, x: Atom, zi: Atom, y: Any) -> Any:
+def _sos_pull_x(ct: Sequence[Atom | None], sos: Atom, x: Atom, zi: Atom, y: Sequence[Atom]) -> Any:
     return _sos_cotangents(ct, sos, x, zi)[1]
 
 
-def _sos_pull_zi(ct: Any, sos: Atom, x: Atom, zi: Atom, y: Any) -> Any:
+def _sos_pull_zi(ct: Sequence[Atom | None], sos: Atom, x: Atom, zi: Atom, y: Sequence[Atom]) -> Any:
     states = []
     for section in _sos_cotangents(ct, sos, x, zi)[0]:
         states.append(

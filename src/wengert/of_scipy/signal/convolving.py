@@ -13,7 +13,7 @@ from scipy import signal
 
 from wengert.of_scipy.refusing import refuses
 from wengert.of_scipy.signal.arrays import padded_to, source
-from wengert.tracing.arguments import array, arrays, as_dtype, axis_of, inexact, promote, unsupported
+from wengert.tracing.arguments import Traced, array, arrays, as_dtype, axis_of, inexact, promote, unsupported
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
 
@@ -22,11 +22,11 @@ OUTSIDE: dict[int, Any] = {0: "constant", 4: "symmetric", 8: "wrap"}
 """The numbers by which SciPy's code of C knows how an image goes on, and NumPy's names."""
 
 
-def windows(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+def windows(x: Traced, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return sliding_window_view(x, shape, axes)
 
 
-def correlated(x: Any, w: Any) -> Any:
+def correlated(x: Traced, w: Traced) -> Any:
     """Σ_j x[k + j] w[j], for each k where all of ``w`` lies within ``x``."""
     axes = tuple(range(x.ndim))
     if any(n < m for n, m in zip(x.shape, w.shape, strict=True)):
@@ -36,7 +36,7 @@ def correlated(x: Any, w: Any) -> Any:
 
 
 @intercepts("scipy.signal._sigtools:_convolve2d")
-def _convolve2d(in1: Any, in2: Any, flip: int, mode: int, boundary: int, fillvalue: Any = 0) -> Any:
+def _convolve2d(in1: Traced, in2: Traced, flip: int, mode: int, boundary: int, fillvalue: ArrayLike = 0) -> Any:
     x, w = promote(*arrays(in1, in2))
     if flip:
         w = w[::-1, ::-1]
@@ -52,7 +52,7 @@ def _convolve2d(in1: Any, in2: Any, flip: int, mode: int, boundary: int, fillval
 
 
 @intercepts("scipy.signal._sigtools:_correlateND")
-def _correlate_nd(in1: Any, in2: Any, out: Any, mode: int) -> Any:
+def _correlate_nd(in1: Traced, in2: Traced, out: Any, mode: int) -> Any:
     """``in1`` has zeros after it, as many as ``in2`` reaches beyond it, but for the mode ``valid``."""
     x, w = promote(*arrays(in1, in2))
     if w.dtype.kind == "c":
@@ -72,7 +72,7 @@ def _correlate_nd(in1: Any, in2: Any, out: Any, mode: int) -> Any:
 # ----------------------------------------------------------------------------------------------- upfirdn
 
 
-def _extended(x: Any, left: int, right: int, mode: str, cval: Any) -> Any:
+def _extended(x: Traced, left: int, right: int, mode: str, cval: float) -> Any:
     """``x``, continued along its last axis as ``upfirdn`` names it."""
     n = x.shape[-1]
     before, after = np.arange(left, 0, -1), np.arange(1, right + 1)
@@ -109,7 +109,13 @@ MANY_PHASES = 32
 
 @intercepts("scipy.signal:upfirdn")
 def upfirdn(
-    h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str | None = "constant", cval: Any = 0
+    h: ArrayLike,
+    x: ArrayLike,
+    up: int = 1,
+    down: int = 1,
+    axis: int = -1,
+    mode: str | None = "constant",
+    cval: float = 0,
 ) -> Any:
     """Upsample, filter, downsample: y[m] = Σ_j h[p + j up] x[q − j], where m down = q up + p.
 

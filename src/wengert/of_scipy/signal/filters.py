@@ -10,6 +10,7 @@ from scipy import signal
 from wengert.of_scipy.signal.arrays import padded_to, source
 from wengert.ops.filters import cascade, filter_
 from wengert.tracing.arguments import (
+    Traced,
     array,
     arrays,
     as_dtype,
@@ -27,7 +28,7 @@ from wengert.tracing.interception.python_functions import original
 
 
 @intercepts("scipy.signal._sigtools:_linear_filter")
-def linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def linear_filter(b: Traced, a: Traced, x: Traced, axis: int = -1, zi: Traced | None = None) -> Any:
     """y of a * y = b * x + zi, of which SciPy's Python code has checked the shapes, and the state after it."""
     given = [b, a, x] if zi is None else [b, a, x, zi]
     given = promote(*arrays(*given))
@@ -49,14 +50,14 @@ def linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any
 
 
 @intercepts("scipy.signal._sosfilt:_sosfilt")
-def sosfilt(sos: Any, x: Any, zi: Any) -> None:
+def sosfilt(sos: Traced, x: Traced, zi: Traced) -> None:
     """A cascade of sections on each row of ``x``, written into ``x`` and ``zi``, which are SciPy's own copies."""
     y, zf = record(cascade, tuple(promote(*arrays(sos, x, zi))), {})
     x[...] = y
     zi[...] = zf
 
 
-def normalised(b: Any, a: Any) -> tuple[Any, Any]:
+def normalised(b: Traced, a: Traced) -> tuple[Any, Any]:
     """``b`` and ``a`` divided by a[0]. SciPy's code divides where a[0] is not 1, and then has no derivative in it."""
     b, a = inexact(array(b, (a,))), inexact(array(a, (b,)))
     if a.ndim != 1 or not a.shape[0] or holds(a[0] == 0) is not False:
@@ -65,13 +66,13 @@ def normalised(b: Any, a: Any) -> tuple[Any, Any]:
 
 
 @intercepts("scipy.signal:lfiltic")
-def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+def lfiltic(b: Traced, a: Traced, y: Traced, x: Traced | None = None) -> Any:
     b, a = normalised(np.atleast_1d(array(b, (a, y, x))), np.atleast_1d(array(a, (b, y, x))))
     return original(signal.lfiltic)(b, a, y, x)
 
 
 @intercepts("scipy.signal:lfilter_zi")
-def lfilter_zi(b: Any, a: Any) -> Any:
+def lfilter_zi(b: Traced, a: Traced) -> Any:
     """The state z = A z + B of a filter at rest, where A is the companion matrix of a, transposed."""
     b, a = (np.atleast_1d(array(v, (b, a))) for v in (b, a))
     if b.ndim != 1:
@@ -94,7 +95,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 
 @intercepts("scipy.signal:unique_roots")
-def unique_roots(p: Any, tol: float = 1e-3, rtype: str = "min") -> Any:
+def unique_roots(p: Traced, tol: float = 1e-3, rtype: str = "min") -> Any:
     """The roots that are nearer than ``tol`` to one another count as one. Which these are is looked at, and guarded."""
     reduce: Any = {"max": np.max, "maximum": np.max, "min": np.min, "minimum": np.min, "avg": np.mean, "mean": np.mean}
     if rtype not in reduce:

@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import wengert as wg
-from wengert.tracing.arguments import array, as_dtype, concrete
+from wengert.tracing.arguments import Traced, array, as_dtype, concrete
 from wengert.tracing.interception.intercept import intercepts
 
 found: Any = import_module("scipy.signal._peak_finding_utils")  # Cython, without types
@@ -16,7 +17,7 @@ INDEX = np.dtype(np.intp)
 
 
 @wg.primitive
-def _maxima(x: Any) -> Any:
+def _maxima(x: Traced) -> Any:
     """Where the middle of a peak is, and for each element the edges of the peak whose middle it is."""
     middles, left, right = found._local_maxima_1d(x)
     is_peak, lefts, rights = np.zeros(x.shape, bool), np.zeros(x.shape, INDEX), np.zeros(x.shape, INDEX)
@@ -25,18 +26,18 @@ def _maxima(x: Any) -> Any:
 
 
 @wg.primitive
-def _kept(peaks: Any, priority: Any, distance: Any) -> Any:
+def _kept(peaks: Traced, priority: Traced, distance: float) -> Any:
     return np.asarray(found._select_by_peak_distance(peaks, priority, np.float64(distance)))
 
 
 @wg.primitive
-def _bases(x: Any, peaks: Any, wlen: Any) -> Any:
+def _bases(x: Traced, peaks: Traced, wlen: int) -> Any:
     _, left, right = found._peak_prominences(x, peaks, np.intp(wlen))
     return np.asarray(left), np.asarray(right)
 
 
 @wg.primitive
-def _crossings(x: Any, peaks: Any, height: Any, left_bases: Any, right_bases: Any) -> Any:
+def _crossings(x: Traced, peaks: Traced, height: Traced, left_bases: Traced, right_bases: Traced) -> Any:
     """Return the elements next to where the line at ``height`` leaves each peak, inside or on it."""
     left, right = peaks.copy(), peaks.copy()
     for k, peak in enumerate(peaks):
@@ -52,19 +53,19 @@ def _crossings(x: Any, peaks: Any, height: Any, left_bases: Any, right_bases: An
 
 
 @intercepts("scipy.signal._peak_finding_utils:_local_maxima_1d")
-def local_maxima(x: Any) -> Any:
+def local_maxima(x: Traced) -> Any:
     is_peak, left, right = _maxima(wg.stop_gradient(x))
     peaks = np.nonzero(is_peak)[0]
     return peaks, left[peaks], right[peaks]
 
 
 @intercepts("scipy.signal._peak_finding_utils:_select_by_peak_distance")
-def select_by_distance(peaks: Any, priority: Any, distance: Any) -> Any:
+def select_by_distance(peaks: Traced, priority: Traced, distance: ArrayLike) -> Any:
     return _kept(array(peaks), wg.stop_gradient(array(priority)), float(concrete(distance, "float")))
 
 
 @intercepts("scipy.signal._peak_finding_utils:_peak_prominences")
-def prominences(x: Any, peaks: Any, wlen: Any) -> Any:
+def prominences(x: Traced, peaks: Traced, wlen: int) -> Any:
     """The height above the higher of the two bases, which are flat."""
     x, peaks = as_dtype(array(x), np.float64), as_dtype(array(peaks, (x,)), INDEX)
     left, right = _bases(wg.stop_gradient(x), peaks, int(concrete(wlen, "int")))
@@ -72,7 +73,9 @@ def prominences(x: Any, peaks: Any, wlen: Any) -> Any:
 
 
 @intercepts("scipy.signal._peak_finding_utils:_peak_widths")
-def widths(x: Any, peaks: Any, rel_height: Any, prominences: Any, left_bases: Any, right_bases: Any) -> Any:
+def widths(
+    x: Traced, peaks: Traced, rel_height: float, prominences: Traced, left_bases: Traced, right_bases: Traced
+) -> Any:
     """The width at a height between two samples, by the straight line through them."""
     x = as_dtype(array(x), np.float64)
     peaks, left, right = (as_dtype(array(v, (x,)), INDEX) for v in (peaks, left_bases, right_bases))

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from wengert.tracing.arguments import array
+from wengert.tracing.arguments import Traced, array
 from wengert.tracing.interception.intercept import intercepts
 
 
-def _ranked(x: Any, domain: Any, rank: int) -> Any:
+def _ranked(x: Traced, domain: np.ndarray[Any, Any], rank: int) -> Any:
     """The element of this rank among those of each window that ``domain`` marks, with zeros around ``x``."""
     padded = np.pad(x, [(n // 2, n // 2) for n in domain.shape])
     window = sliding_window_view(padded, domain.shape)
@@ -21,7 +21,7 @@ def _ranked(x: Any, domain: Any, rank: int) -> Any:
     return np.sort(flat, axis=-1)[..., rank]
 
 
-def _checked(name: str, x: Any) -> Any:
+def _checked(name: str, x: ArrayLike) -> Any:
     x = array(x)
     if x.dtype.kind not in "iu" and x.dtype.char not in "fd":
         raise ValueError(f"dtype={x.dtype} is not supported by {name}")
@@ -41,7 +41,7 @@ def order_filter(a: ArrayLike, domain: ArrayLike, rank: int) -> Any:
     return _ranked(x, domain, int(rank))
 
 
-def _lengths(kernel_size: Any, ndim: int) -> tuple[int, ...]:
+def _lengths(kernel_size: ArrayLike | None, ndim: int) -> tuple[int, ...]:
     lengths = tuple(np.broadcast_to(3 if kernel_size is None else np.asarray(kernel_size), (ndim,)).tolist())
     if any(n % 2 != 1 for n in lengths):
         raise ValueError("Each element of kernel_size should be odd.")
@@ -49,7 +49,7 @@ def _lengths(kernel_size: Any, ndim: int) -> tuple[int, ...]:
 
 
 @intercepts("scipy.signal:medfilt")
-def medfilt(volume: ArrayLike, kernel_size: Any = None) -> Any:
+def medfilt(volume: ArrayLike, kernel_size: ArrayLike | None = None) -> Any:
     x = _checked("medfilt", np.atleast_1d(array(volume)))
     lengths = _lengths(kernel_size, x.ndim)
     if any(n > size for n, size in zip(lengths, x.shape, strict=True)):
@@ -59,7 +59,7 @@ def medfilt(volume: ArrayLike, kernel_size: Any = None) -> Any:
 
 
 @intercepts("scipy.signal:medfilt2d")
-def medfilt2d(input: ArrayLike, kernel_size: Any = 3) -> Any:
+def medfilt2d(input: ArrayLike, kernel_size: ArrayLike | None = 3) -> Any:
     x = array(input)
     domain = np.ones(_lengths(kernel_size, 2), dtype=bool)
     return _ranked(x, domain, domain.size // 2)

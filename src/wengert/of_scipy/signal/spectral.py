@@ -10,14 +10,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from wengert.of_scipy.signal.arrays import source
-from wengert.tracing.arguments import array, as_dtype, axis_of
+from wengert.tracing.arguments import Traced, array, as_dtype, axis_of
 from wengert.tracing.interception.intercept import intercepts
 
 
 @intercepts("scipy.signal._spectral_py:_fft_helper")
 def _fft_helper(
-    x: Any,
-    win: Any,
+    x: Traced,
+    win: Traced,
     detrend_func: Callable[[Any], Any],
     nperseg: int,
     noverlap: int,
