@@ -34,17 +34,17 @@ def linear_filter(b: Traced, a: Traced, x: Traced, axis: int = -1, zi: Traced | 
     given = promote(*arrays(*given))
     if given[0].dtype.kind not in "fc":
         given = [as_dtype(v, np.float64) for v in given]
-    b, a, x = given[:3]
+    b, a = given[:2]
     if holds(a[0] == 0):
         raise ValueError("BUG: filter coefficient a[0] == 0 not supported yet")
-    axis, length = axis_of(axis, x.ndim), max(a.shape[0], b.shape[0])
+    axis, length = axis_of(axis, given[2].ndim), max(a.shape[0], b.shape[0])
     b, a = padded_to(b / a[0], length), padded_to(a / a[0], length)
-    x = np.moveaxis(x, axis, -1)
+    rows: Any = np.moveaxis(given[2], axis, -1)
     if zi is None:
-        zi = constant(trace_near(given), np.zeros((*x.shape[:-1], length - 1), x.dtype))
+        zi = constant(trace_near(given), np.zeros((*rows.shape[:-1], length - 1), rows.dtype))
     else:
         zi = np.moveaxis(given[3], axis, -1)
-    y, zf = record(filter_, (b, a[1:], x, zi), {})
+    y, zf = record(filter_, (b, a[1:], rows, zi), {})
     y, zf = np.moveaxis(y, -1, axis), np.moveaxis(zf, -1, axis)
     return y if len(given) == 3 else (y, zf)
 
