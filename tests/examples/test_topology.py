@@ -1,0 +1,35 @@
+"""The example of a beam, a few steps of it: its gradient is right, and it gets stiffer."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich.console")
+
+
+def test_a_beam_gets_stiffer(tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "examples" / "topology.py"
+    spec = importlib.util.spec_from_file_location("topology", path)
+    assert spec is not None and spec.loader is not None
+    beam = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(beam)
+
+    density = np.random.default_rng(0).uniform(0.3, 1, beam.NX * beam.NY)
+    along = np.random.default_rng(1).standard_normal(density.size)
+    h = 1e-5
+    difference = (beam.compliance(density + h * along) - beam.compliance(density - h * along)) / (2 * h)
+    assert along @ wg.grad(beam.compliance)(density) == pytest.approx(difference, rel=1e-5)
+
+    values: list[float] = []
+    density, _ = beam.optimise(4, lambda k, value: values.append(float(value)))
+    assert values[3] < 0.6 * values[0]
+    assert density.mean() == pytest.approx(beam.VOLUME, rel=1e-3)
+    beam.draw(density).savefig(tmp_path / "beam.png")
+    assert (tmp_path / "beam.png").stat().st_size > 2_000
