@@ -55,7 +55,7 @@ def test_discrete(name):
         finite = np.isfinite(expected)
         np.testing.assert_allclose(tangent[finite], slopes[finite], rtol=5e-5, atol=1e-6)
         ct = np.where(finite, np.arange(1.0, 1 + len(expected)), 0.0)[finite]
-        one = lambda x, j=j, kept=finite: f(*[x if i == j else v for i, v in enumerate(values)])[kept]  # noqa: E731
+        one = lambda x, j=j, kept=finite: f(*[x if i == j else v for i, v in enumerate(values)])[kept]
         (found,) = wg.vjp(one, x)[1](ct)
         np.testing.assert_allclose(np.sum(found), np.sum(ct * tangent[finite]), rtol=1e-9)
 
