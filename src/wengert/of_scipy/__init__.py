@@ -22,6 +22,7 @@ MODULES = (
     "sparse",
     "optimize",
     "signal",
+    "spatial",
     "special",
     "stats",
 )

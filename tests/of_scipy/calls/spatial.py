@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.spatial  # so that it is intercepted
+
+X = np.arange(12.0).reshape(4, 3) % 5
+U, V = np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 3.0])
+D = scipy.spatial.distance.pdist(X)
+NAMES = (
+    "braycurtis canberra chebyshev cityblock correlation cosine dice euclidean hamming jaccard jensenshannon minkowski "
+    "rogerstanimoto russellrao sokalsneath sqeuclidean yule"
+)
+
+CALLS: dict[str, list[Any]] = {
+    **{f"scipy.spatial.distance.{name}": [((U, V), {}), ((U,), {})] for name in NAMES.split()},
+    "scipy.spatial.distance.mahalanobis": [((U, V, np.eye(3)), {})],
+    "scipy.spatial.distance.seuclidean": [((U, V, U + 1), {})],
+    "scipy.spatial.distance.cdist": [((X, X[:2]), {}), ((X, X[0]), {}), ((X, X, "cosine"), {})],
+    "scipy.spatial.distance.pdist": [((X,), {}), ((X, "cityblock"), {"w": np.ones(3)}), ((X, "?"), {})],
+    "scipy.spatial.distance.squareform": [((D,), {}), ((D[:2],), {})],
+    "scipy.spatial.distance.is_valid_dm": [((X,), {}), ((X,), {"throw": True})],
+    "scipy.spatial.distance.is_valid_y": [((D,), {}), ((X,), {})],
+    "scipy.spatial.distance.num_obs_y": [((D,), {})],
+    "scipy.spatial.distance.num_obs_dm": [((np.zeros((3, 3)),), {})],
+    "scipy.spatial.distance.directed_hausdorff": [((X, X[1:]), {}), ((X, X[:, :2]), {})],
+}
