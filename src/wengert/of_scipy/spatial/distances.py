@@ -16,6 +16,7 @@ from scipy.spatial import distance
 
 from wengert.errors import ConcretizationError
 from wengert.tracing.arguments import (
+    Out,
     Traced,
     array,
     as_dtype,
@@ -29,6 +30,7 @@ from wengert.tracing.arguments import (
 )
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 import wengert as wg  # isort: skip
 
@@ -39,30 +41,30 @@ PLACE = "scipy.spatial.distance"
 # Each takes vectors along the last axis, and whatever the metric's keywords are.
 
 
-def root(x: Any) -> Any:
+def root(x: Traced) -> Any:
     """√x, with the derivative 0 at 0."""
     is_zero = x == 0
     return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, x)))
 
 
-def quotient(x: Any, y: Any) -> Any:
+def quotient(x: Traced, y: Traced) -> Any:
     """x / y, and 0 where y is 0."""
     is_zero = y == 0
     return np.where(is_zero, 0.0, x / np.where(is_zero, 1.0, y))
 
 
-def weighted_sum(x: Any, w: Weights) -> Any:
+def weighted_sum(x: Traced, w: Weights) -> Any:
     return np.sum(x if w is None else w * x, axis=-1)
 
 
-def power_sum(x: Any, p: Any, w: Weights = None) -> Any:
+def power_sum(x: Traced, p: float | Traced, w: Weights = None) -> Any:
     """Σ w |x|ᵖ. The derivative at x = 0 is 0, in p too."""
     size = np.abs(x)
     is_zero = size == 0
     return weighted_sum(np.where(is_zero, 0.0, np.where(is_zero, 1.0, size) ** p), w)
 
 
-def by_minkowski(u: Any, v: Any, p: Any = 2, w: Weights = None) -> Any:
+def by_minkowski(u: Traced, v: Traced, p: float | Traced = 2, w: Weights = None) -> Any:
     if is_traced(p):
         total = power_sum(u - v, p, w)
         is_zero = total == 0
@@ -81,32 +83,32 @@ def by_minkowski(u: Any, v: Any, p: Any = 2, w: Weights = None) -> Any:
     return np.where(is_zero, 0.0, np.where(is_zero, 1.0, total) ** (1 / p))
 
 
-def by_euclidean(u: Any, v: Any, w: Weights = None) -> Any:
+def by_euclidean(u: Traced, v: Traced, w: Weights = None) -> Any:
     return by_minkowski(u, v, 2, w)
 
 
-def by_sqeuclidean(u: Any, v: Any, w: Weights = None) -> Any:
+def by_sqeuclidean(u: Traced, v: Traced, w: Weights = None) -> Any:
     return weighted_sum((u - v) ** 2, w)
 
 
-def by_seuclidean(u: Any, v: Any, V: Any) -> Any:  # SciPy's name
+def by_seuclidean(u: Traced, v: Traced, V: Any) -> Any:  # SciPy's name
     return root(weighted_sum((u - v) ** 2, 1 / V))
 
 
-def by_cityblock(u: Any, v: Any, w: Weights = None) -> Any:
+def by_cityblock(u: Traced, v: Traced, w: Weights = None) -> Any:
     return weighted_sum(np.abs(u - v), w)
 
 
-def by_chebyshev(u: Any, v: Any, w: Weights = None) -> Any:
+def by_chebyshev(u: Traced, v: Traced, w: Weights = None) -> Any:
     return np.max(np.abs(u - v) if w is None else (w > 0) * np.abs(u - v), axis=-1)
 
 
-def by_mahalanobis(u: Any, v: Any, VI: Any) -> Any:  # SciPy's name
+def by_mahalanobis(u: Traced, v: Traced, VI: Any) -> Any:  # SciPy's name
     delta = u - v
     return root(np.sum(delta @ VI * delta, axis=-1))
 
 
-def by_correlation(u: Any, v: Any, w: Weights = None, centered: bool = True) -> Any:
+def by_correlation(u: Traced, v: Traced, w: Weights = None, centered: bool = True) -> Any:
     if w is not None:
         w = w / np.sum(w)
     if centered:
@@ -115,62 +117,62 @@ def by_correlation(u: Any, v: Any, w: Weights = None, centered: bool = True) -> 
     return np.clip(1 - uv / np.sqrt(uu * vv), 0, 2)
 
 
-def by_cosine(u: Any, v: Any, w: Weights = None) -> Any:
+def by_cosine(u: Traced, v: Traced, w: Weights = None) -> Any:
     return by_correlation(u, v, w, centered=False)
 
 
-def by_braycurtis(u: Any, v: Any, w: Weights = None) -> Any:
+def by_braycurtis(u: Traced, v: Traced, w: Weights = None) -> Any:
     return weighted_sum(np.abs(u - v), w) / weighted_sum(np.abs(u + v), w)
 
 
-def by_canberra(u: Any, v: Any, w: Weights = None) -> Any:
+def by_canberra(u: Traced, v: Traced, w: Weights = None) -> Any:
     return weighted_sum(quotient(np.abs(u - v), np.abs(u) + np.abs(v)), w)
 
 
-def by_jensenshannon(u: Any, v: Any, base: Any = None, w: Weights = None) -> Any:
+def by_jensenshannon(u: Traced, v: Traced, base: float | Traced | None = None, w: Weights = None) -> Any:
     p, q = [x / np.sum(x, axis=-1)[..., None] for x in (u, v)]
     m = (p + q) / 2
     js = np.sum(special.rel_entr(p, m) + special.rel_entr(q, m), axis=-1)
     return root((js if base is None else js / np.log(base)) / 2)
 
 
-def by_hamming(u: Any, v: Any, w: Weights = None) -> Any:
+def by_hamming(u: Traced, v: Traced, w: Weights = None) -> Any:
     return np.mean(u != v, axis=-1) if w is None else np.sum((u != v) * (w / np.sum(w)), axis=-1)
 
 
-def by_jaccard(u: Any, v: Any, w: Weights = None) -> Any:
+def by_jaccard(u: Traced, v: Traced, w: Weights = None) -> Any:
     u, v = u != 0, v != 0
     return quotient(weighted_sum(1.0 * (u ^ v), w), weighted_sum(1.0 * (u | v), w))
 
 
-def counted(u: Any, v: Any, w: Weights) -> tuple[Any, Any, Any]:
+def counted(u: Traced, v: Traced, w: Weights) -> tuple[Any, Any, Any]:
     """How many are true in both, in one alone, in none: sums of products, so that numbers may be more than truths."""
     u, v = 1.0 * u, 1.0 * v
     one = weighted_sum((1 - u) * v, w) + weighted_sum(u * (1 - v), w)
     return weighted_sum(u * v, w), one, weighted_sum((1 - u) * (1 - v), w)
 
 
-def by_dice(u: Any, v: Any, w: Weights = None) -> Any:
+def by_dice(u: Traced, v: Traced, w: Weights = None) -> Any:
     both, one, _ = counted(u, v, w)
     return one / (2 * both + one)
 
 
-def by_rogerstanimoto(u: Any, v: Any, w: Weights = None) -> Any:
+def by_rogerstanimoto(u: Traced, v: Traced, w: Weights = None) -> Any:
     both, one, none = counted(u, v, w)
     return 2 * one / (both + none + 2 * one)
 
 
-def by_russellrao(u: Any, v: Any, w: Weights = None) -> Any:
+def by_russellrao(u: Traced, v: Traced, w: Weights = None) -> Any:
     n = 1.0 * np.shape(u)[-1] if w is None else np.sum(w)
     return (n - counted(u, v, w)[0]) / n
 
 
-def by_sokalsneath(u: Any, v: Any, w: Weights = None) -> Any:
+def by_sokalsneath(u: Traced, v: Traced, w: Weights = None) -> Any:
     both, one, _ = counted(u, v, w)
     return 2 * one / (both + 2 * one)
 
 
-def by_yule(u: Any, v: Any, w: Weights = None) -> Any:
+def by_yule(u: Traced, v: Traced, w: Weights = None) -> Any:
     both, _, none = counted(u, v, w)
     half = weighted_sum((1 - 1.0 * u) * v, w) * weighted_sum(1.0 * u * (1 - 1.0 * v), w)
     return quotient(2 * half, both * none + half)
@@ -195,20 +197,20 @@ ALIASES = {
 # ---------------------------------------------------------------------------------------------------- two vectors
 
 
-def vector(x: Any) -> Traced:
-    x = array(x)
-    if x.ndim != 1:
+def vector(x: ArrayLike) -> Tracer:
+    found = array(x)
+    if found.ndim != 1:
         raise ValueError("Input vector should be 1-D.")
-    return x
+    return found
 
 
-def weights(w: Any, n: int | None = None) -> Any:
-    w = as_dtype(vector(w), np.float64)
-    if n is not None and w.shape[0] != n:
-        raise ValueError(f"Weights must have same size as input vector. {w.shape[0]} vs. {n}")
-    if holds(np.any(w < 0)):
+def weights(w: ArrayLike, n: int | None = None) -> Any:
+    found = as_dtype(vector(w), np.float64)
+    if n is not None and found.shape[0] != n:
+        raise ValueError(f"Weights must have same size as input vector. {found.shape[0]} vs. {n}")
+    if holds(np.any(found < 0)):
         raise ValueError("Input weights should be all non-negative")
-    return w
+    return found
 
 
 def _of_two(name: str) -> Callable[..., Any]:
@@ -222,9 +224,9 @@ def _of_two(name: str) -> Callable[..., Any]:
             given["V"] = as_dtype(vector(given["V"]), np.float64)
         if "VI" in given:
             given["VI"] = np.atleast_2d(array(given["VI"]))
-        u, v = vector(u), vector(v)
-        is_of_integers = name in ("sqeuclidean", "braycurtis", "canberra") and u.dtype.kind not in "fc"
-        return formula(inexact(u) if is_of_integers else u, v, **given)
+        x, y = vector(u), vector(v)
+        is_of_integers = name in ("sqeuclidean", "braycurtis", "canberra") and x.dtype.kind not in "fc"
+        return formula(inexact(x) if is_of_integers else x, y, **given)
 
     return metric
 
@@ -235,16 +237,18 @@ for _name in METRICS:
 
 
 @intercepts(f"{PLACE}:jensenshannon")
-def jensenshannon(p: ArrayLike, q: ArrayLike, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
-    p, q = [np.moveaxis(inexact(array(x)), axis, -1) for x in (p, q)]
-    found = by_jensenshannon(p, q, base)
+def jensenshannon(
+    p: ArrayLike, q: ArrayLike, base: float | Traced | None = None, *, axis: int = 0, keepdims: bool = False
+) -> Any:
+    ours: list[Any] = [inexact(array(x)) for x in (p, q)]
+    found = by_jensenshannon(np.moveaxis(ours[0], axis, -1), np.moveaxis(ours[1], axis, -1), base)
     return np.expand_dims(found, axis) if keepdims else found
 
 
 # ------------------------------------------------------------------------------------------------- many vectors
 
 
-def _found(metric: Any) -> str:
+def _found(metric: object) -> str:
     """The metric's own name."""
     if not isinstance(metric, str):
         raise TypeError("2nd argument metric must be a string identifier or a function.")
@@ -256,14 +260,14 @@ def _found(metric: Any) -> str:
     return name
 
 
-def _keywords(name: str, points: list[Any], n: int, given: dict[str, Any]) -> dict[str, Any]:
+def _keywords(name: str, points: list[Traced], n: int, given: dict[str, Any]) -> dict[str, Any]:
     """The keywords of a metric, with SciPy's defaults, which are statistics of all points."""
     given = dict(given)
     if given.get("w") is not None:
         given["w"] = weights(given["w"], n)
     else:
         given.pop("w", None)
-    every = None if name not in ("seuclidean", "mahalanobis") else np.concatenate(points)
+    every: Any = None if name not in ("seuclidean", "mahalanobis") else np.concatenate(points)
     if name == "seuclidean":
         variances = given.get("V")
         given["V"] = np.var(every, axis=0, ddof=1) if variances is None else inexact(array(variances))
@@ -287,7 +291,7 @@ def _keywords(name: str, points: list[Any], n: int, given: dict[str, Any]) -> di
     return given
 
 
-def _pairs(u: Any, v: Any, metric: Any, points: list[Any], given: dict[str, Any]) -> Any:
+def _pairs(u: Traced, v: Traced, metric: object, points: list[Traced], given: dict[str, Any]) -> Any:
     """The distances of stacks of vectors that broadcast against each other."""
     name = _found(metric)
     given = _keywords(name, points, u.shape[-1], given)
@@ -298,25 +302,25 @@ def _pairs(u: Any, v: Any, metric: Any, points: list[Any], given: dict[str, Any]
     return METRICS[name](u, v, **given)
 
 
-def _points(x: Any, name: str) -> Any:
+def _points(x: ArrayLike, name: str) -> Any:
     x = array(x)
     if x.ndim != 2:
         raise ValueError(f"{name} must be a 2-dimensional array.")
     return x if x.dtype.kind == "b" else as_dtype(x, np.float64)
 
 
-def table(x: Any, near: Any) -> Traced:
+def table(x: np.ndarray, near: Traced) -> Traced:
     """An index table of our own making, a constant of the trace."""
     return constant(trace_near((near,)), x)
 
 
-def pairs_of(n: int, near: Any) -> tuple[Traced, Traced]:
+def pairs_of(n: int, near: Traced) -> tuple[Traced, Traced]:
     """The indices of all pairs i < j of n, row by row."""
     i, j = np.triu_indices(n, 1)
     return table(i, near), table(j, near)
 
 
-def _called(metric: Callable[..., Any], us: Any, vs: Any, given: dict[str, Any]) -> Any:
+def _called(metric: Callable[..., Any], us: Traced, vs: Traced, given: dict[str, Any]) -> Any:
     """A function of the user's for each pair, of rows of the same number: mapped where it does not look at values."""
     if us.shape[0] == 0:
         return table(np.zeros(0), us)
@@ -328,7 +332,9 @@ def _called(metric: Callable[..., Any], us: Any, vs: Any, given: dict[str, Any])
 
 
 @intercepts(f"{PLACE}:cdist", AT_FUNCTIONS)
-def cdist(XA: ArrayLike, XB: ArrayLike, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+def cdist(
+    XA: ArrayLike, XB: ArrayLike, metric: str | Callable[..., Any] = "euclidean", *, out: Out = None, **kwargs: Any
+) -> Any:
     """The distances of each row of XA from each of XB."""
     a, b = _points(XA, "XA"), _points(XB, "XB")
     if a.shape[1] != b.shape[1]:
@@ -342,7 +348,7 @@ def cdist(XA: ArrayLike, XB: ArrayLike, metric: Any = "euclidean", *, out: Any =
 
 
 @intercepts(f"{PLACE}:pdist", AT_FUNCTIONS)
-def pdist(X: ArrayLike, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+def pdist(X: ArrayLike, metric: str | Callable[..., Any] = "euclidean", *, out: Out = None, **kwargs: Any) -> Any:
     """The distances of each row from each later one."""
     x = array(X)
     if x.ndim != 2:
@@ -359,7 +365,7 @@ def pdist(X: ArrayLike, metric: Any = "euclidean", *, out: Any = None, **kwargs:
 # --------------------------------------------------------------------------------------------- the two forms of a table
 
 
-def _check_table(d: Any, name: str | None, tol: float = 0.0) -> None:
+def _check_table(d: Traced, name: str | None, tol: float = 0.0) -> None:
     """Raise as SciPy's is_valid_dm does; what cannot be looked at, as in a batch, is not checked."""
     title = f"Distance matrix '{name}'" if name else "Distance matrix"
     if d.ndim != 2:
