@@ -102,6 +102,8 @@ COVERED = [
         "of_scipy/__init__.py"),
     row("tests/of_scipy/spatial/test_distances.py", "imports: that its files are loaded is seen by what they do",
         "of_scipy/spatial/__init__.py"),
+    row("tests/of_scipy/ndimage/test_filters.py", "what all filters share is seen in them; and imports",
+        "of_scipy/ndimage/__init__.py", "of_scipy/ndimage/borders.py"),
     row("tests/ode/test_solve.py", "imports: the solver is called by the name that it has", "ode/__init__.py"),
     row("tests/ode/test_methods.py", "order, and what is within a step, are asked of every one-step method alike",
         "ode/radau.py", "ode/runge_kutta.py"),

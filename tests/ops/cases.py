@@ -568,6 +568,9 @@ CASES = [
     case("irfft",         complex_numbers(2, 4), kw=dict(axis=1, n=6, forward=False, norm=2), dtypes="DF", numpy=np.fft.irfft),
     case("real_transform", shapes(5, 2), kw=dict(kind="dct", type=2, axis=0, norm=0, orthogonal=False), numpy=lambda x: scipy.fft.dct(x, axis=0)),
 
+    # splines; tests/ops/test_splines.py has more
+    case("spline_filter", shapes(6, 3), kw=dict(order=3, axis=0, mode="mirror", is_transposed=False)),
+
     # a function of the user's, of numbers
     case(map_scalar.name, between(-3, 3), between(-1, 1), kw=dict(body=sine_plus_product()), dtypes="d", numpy=lambda x, w: np.sin(x * w) + x),
 ]

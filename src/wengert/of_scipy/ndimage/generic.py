@@ -1,46 +1,19 @@
-"""``scipy.ndimage`` on traced arrays."""
+"""``scipy.ndimage.generic_filter`` and ``vectorized_filter``: functions of the user's on windows."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike
 
+from wengert.of_scipy.ndimage.borders import axes_of, each, finish, padded, windows
 from wengert.tracing.arguments import array, as_dtype, into, unsupported
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
-
-PADDING: dict[str, Any] = {
-    "reflect": "symmetric",
-    "grid-mirror": "symmetric",
-    "constant": "constant",
-    "grid-constant": "constant",
-    "nearest": "edge",
-    "mirror": "reflect",
-    "wrap": "wrap",
-    "grid-wrap": "wrap",
-}
-"""SciPy's modes of what lies outside of an array, and NumPy's names of them."""
-
-
-def each(value: Any, count: int) -> list[Any]:
-    """One value for each of ``count`` axes, of one for all or of as many."""
-    if not isinstance(value, list | tuple | np.ndarray):
-        return [value] * count
-    if len(value) != count:
-        raise RuntimeError("sequence argument must have length equal to input rank")
-    return list(value)
-
-
-def padded(x: Any, widths: Sequence[tuple[int, int]], mode: str, cval: Any) -> Any:
-    if mode not in PADDING:
-        raise RuntimeError("boundary mode not supported")
-    given = {"constant_values": cval} if PADDING[mode] == "constant" else {}
-    return np.pad(x, widths, mode=PADDING[mode], **given)
 
 
 @intercepts("scipy.ndimage:generic_filter", AT_FUNCTIONS)
@@ -92,3 +65,54 @@ def generic_filter(
         raise unsupported("scipy.ndimage.generic_filter: the function returned an array", "a number")
     result = as_dtype(np.reshape(array(found, (x,)), x.shape), dtype)
     return into(output if hasattr(output, "shape") else None, result)
+
+
+@intercepts("scipy.ndimage:vectorized_filter", AT_FUNCTIONS)
+def vectorized_filter(
+    input: ArrayLike,
+    function: Callable[..., Any],
+    *,
+    size: Any = None,
+    footprint: ArrayLike | None = None,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = None,
+    origin: Any = None,
+    axes: Any = None,
+    batch_memory: int = 2**30,
+) -> Any:
+    """One call of ``function`` for all windows, which are further axes at the end."""
+    if not callable(function):
+        raise ValueError("`function` must be a callable.")
+    if size is None and footprint is None:
+        raise ValueError("Either `size` or `footprint` must be provided.")
+    if size is not None and footprint is not None:
+        raise ValueError("Either `size` or `footprint` may be provided, not both.")
+    if cval is not None and mode not in ("constant", "grid-constant"):
+        raise ValueError("Use of `cval` is compatible only with `mode='constant'`.")
+    x = array(input)
+    over = axes_of(axes, x.ndim)
+    is_in = None if footprint is None else np.asarray(footprint, dtype=bool)
+    lengths = each(size, len(over)) if is_in is None else list(is_in.shape)
+    if len(lengths) != len(over):
+        raise ValueError(
+            "`axes` must be compatible with the dimensionality of the window specified by `size` or `footprint`."
+        )
+    if mode == "valid" and origin is not None and np.any(origin):
+        raise ValueError("`mode='valid'` is incompatible with use of `origin`.")
+    image: Any = x
+    last = np.moveaxis(image, over, range(-len(over), 0))
+    first = x.ndim - len(over)
+    if mode == "valid":
+        around: Any = np.lib.stride_tricks.sliding_window_view(last, tuple(lengths), tuple(range(first, x.ndim)))
+    else:
+        shifts = each(0 if origin is None else origin, len(over))
+        every = windows(last, [1] * first + lengths, [0] * first + shifts, [mode], 0.0 if cval is None else cval)
+        around = np.reshape(every, (*every.shape[: x.ndim], *lengths))
+    if is_in is None:
+        found = function(around, axis=tuple(range(-len(over), 0)))
+    else:
+        found = function(around[..., is_in], axis=-1)
+    value: Any = array(found, (x,))
+    result = np.moveaxis(value, range(-len(over), 0), over)
+    return result if output is None else finish(result, result.dtype, output)

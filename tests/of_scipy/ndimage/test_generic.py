@@ -44,3 +44,13 @@ def test_generic_filter_refuses_what_scipy_refuses() -> None:
             call(X)
         with pytest.raises(expected.type):
             wg.jit(call)(X)
+
+
+def test_vectorized_filter() -> None:
+    if not hasattr(ndimage, "vectorized_filter"):
+        pytest.skip("it came with SciPy 1.16")
+    cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
+    check(lambda x: ndimage.vectorized_filter(x, np.median, size=3), X)
+    check(lambda x: ndimage.vectorized_filter(x, np.prod, footprint=cross, mode="wrap"), X)
+    check(lambda x: ndimage.vectorized_filter(x, np.sum, size=2, mode="valid"), X)
+    check(lambda x: ndimage.vectorized_filter(x, np.max, size=3, axes=0, mode="constant", cval=0.25, origin=1), X)
