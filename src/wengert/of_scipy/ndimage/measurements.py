@@ -22,7 +22,7 @@ Index = int | Sequence[int] | Traced | None
 
 
 class Groups:
-    """Which elements of an array go together: for each group, their places in the flat array."""
+    """Elements of an array that go together: for each group, their places in the flat array."""
 
     def __init__(self, input: ArrayLike, labels: ArrayLike | None, index: Index) -> None:
         x = array(input)

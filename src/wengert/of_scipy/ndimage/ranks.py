@@ -282,7 +282,7 @@ def grey_dilation(
 
 
 Options = dict[str, Any]
-"""What the functions of two steps hand on: all but the output."""
+"""Arguments that functions of two steps hand on: all but the output."""
 
 
 def opened(x: Any, options: Options, output: Target) -> Any:
