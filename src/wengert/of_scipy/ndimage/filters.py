@@ -317,7 +317,8 @@ sobel = intercepts(f"{PLACE}:sobel")(_slope("sobel", [1, 2, 1]))
 def _along_each_axis(
     x: Any, derivative: Callable[..., Any], kept: Any, mode: Modes, cval: complex, axes: Any, given: Any, keywords: Any
 ) -> list[Any]:
-    """Call a function of the user's for each axis, and return what it makes of the image. The first writes into an array, as SciPy's."""
+    """Call a function of the user's for each axis, and return what it makes of the image. The first call writes into an
+    array, as SciPy's does."""
     over = axes_of(axes, x.ndim)
     modes = each(mode, len(over))
     found = []
