@@ -149,7 +149,7 @@ def _weights(t: Traced, order: int) -> list[Any]:
 
 
 def _neighbours(x: Traced, n: int, order: int, mode: str) -> tuple[Any, Any, Any]:
-    """For places along an axis of length n, indices of coefficients and their weights, each along a last axis, and
+    """Return indices of the coefficients near places along an axis, their weights, each along a last axis, and
     which places are within the array (None: all)."""
     is_within = (x >= 0) & (x <= n - 1) if mode == "constant" else None
     at = _inside(x, n, mode)
