@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.spatial  # so that it is intercepted
+import scipy.spatial.transform  # so that it is intercepted
 
 X = np.arange(12.0).reshape(4, 3) % 5
 U, V = np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 3.0])
@@ -12,6 +12,23 @@ NAMES = (
     "braycurtis canberra chebyshev cityblock correlation cosine dice euclidean hamming jaccard jensenshannon minkowski "
     "rogerstanimoto russellrao sokalsneath sqeuclidean yule"
 )
+
+TWO = scipy.spatial.transform.Rotation.from_quat([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 1.0, 1.0]])
+SLERP = scipy.spatial.transform.Slerp([0.0, 1.0], TWO)
+OF_ROTATIONS: dict[str, list[Any]] = {
+    "from_quat": [(([1.0, 2.0, 3.0, 4.0],), {}), (([1.0],), {})],
+    "__init__": [((TWO, [1.0, 2.0, 3.0, 4.0]), {})],
+    "from_matrix": [((np.eye(3),), {})],
+    "from_rotvec": [(([1.0, 2.0, 3.0],), {})],
+    "from_mrp": [(([1.0, 2.0, 3.0],), {})],
+    "from_euler": [(("xyz", [1.0, 2.0, 3.0]), {}), (("xxz", [1.0, 2.0, 3.0]), {})],
+    "from_davenport": [((np.eye(3), "e", [1.0, 2.0, 3.0]), {})],
+    "apply": [((TWO, [1.0, 2.0, 3.0]), {})],
+    "mean": [((TWO,), {})],
+    "__pow__": [((TWO, 0.5), {})],
+    "concatenate": [(([TWO, TWO],), {})],
+    "align_vectors": [((X[:3], X[1:]), {})],
+}
 
 CALLS: dict[str, list[Any]] = {
     **{f"scipy.spatial.distance.{name}": [((U, V), {}), ((U,), {})] for name in NAMES.split()},
@@ -25,4 +42,7 @@ CALLS: dict[str, list[Any]] = {
     "scipy.spatial.distance.num_obs_y": [((D,), {})],
     "scipy.spatial.distance.num_obs_dm": [((np.zeros((3, 3)),), {})],
     "scipy.spatial.distance.directed_hausdorff": [((X, X[1:]), {}), ((X, X[:, :2]), {})],
+    **{f"scipy.spatial.transform.Rotation.{name}": calls for name, calls in OF_ROTATIONS.items()},
+    "scipy.spatial.transform.Slerp.__init__": [((SLERP, [0.0, 1.0], TWO), {})],
+    "scipy.spatial.transform.Slerp.__call__": [((SLERP, 0.5), {}), ((SLERP, 2.5), {})],
 }
