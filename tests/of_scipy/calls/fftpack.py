@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.fftpack  # noqa: F401  # so that it is intercepted
 
 X = np.array([0.5, -1.5, 2.25, 4.0])
 TRANSFORMS = ("fft", "ifft", "rfft", "irfft", "dct", "idct", "dst", "idst")
