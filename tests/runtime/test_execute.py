@@ -10,8 +10,9 @@ import pytest
 import wengert as wg
 from wengert import config
 from wengert.ad.reverse import vjp
+from wengert.passes.number_guards import without_guards
 from wengert.runtime import execute
-from wengert.runtime.execute import program_for, transformed, without_data, without_guards
+from wengert.runtime.execute import program_for, transformed, without_data
 from wengert.tape import Aval, Capture, Var
 
 X = np.array([0.5, -1.0, 2.0])

@@ -286,6 +286,29 @@ def test_numpy_decides_as_it_did_where_a_pass_rounds_to_the_other_side_of_a_guar
     assert undecided  # else this has tested nothing
 
 
+def test_a_branch_within_a_derivative_that_rounding_decides_takes_the_way_of_python() -> None:
+    """The loop of what is differentiated was rolled up before the whole was recorded: its sum is another's."""
+
+    def f(x: np.ndarray, total: float) -> Any:
+        s = 0.0
+        for i in range(40):
+            s = s + x[i]
+        return s * s if s - total > 0 else 2 * s
+
+    rng, undecided = np.random.default_rng(0), 0
+    for _ in range(10):
+        x = rng.normal(size=40)
+        total = sum(x.tolist())
+        jitted = wg.jit(wg.value_and_grad(f))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", wg.PerformanceWarning)
+            value, gradient = jitted(x, total)
+        assert value == pytest.approx(2 * total, rel=1e-14)
+        assert gradient.tolist() == [2.0] * 40
+        undecided += jitted.stats()["undecided"]
+    assert undecided
+
+
 # ----------------------------------------------------------------------------------------------- arguments by name
 
 

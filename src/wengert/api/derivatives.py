@@ -17,7 +17,8 @@ from wengert.api.recording import record_for_transform
 from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
 from wengert.expect import checked
 from wengert.ops.control import stop_gradient as stop_gradient_op
-from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
+from wengert.passes.number_guards import without_guards
+from wengert.runtime.execute import Previous, Transform, execute, transformed
 from wengert.tracing import foreign
 from wengert.tracing.emit import record
 from wengert.tracing.record import Recording, input_of

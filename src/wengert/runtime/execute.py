@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert import config, passes
 from wengert.locks import lock
-from wengert.ops.control import guard
+from wengert.passes.number_guards import without_guards
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.tiered import TieredProgram
 from wengert.tape import Capture, Tape, splice, structure
@@ -86,13 +86,6 @@ class Previous:
         tape = recording.tape
         hollow = tape.replace(captures=tuple([without_data(c) for c in tape.captures]))
         self.recording = recording._replace(tape=hollow, captured=())
-
-
-def without_guards(tape: Tape) -> Tape:
-    """Return ``tape`` without guards, for a run on the very values it was recorded with, for which all of them hold."""
-    if any(instr.op is guard for instr in tape.instrs):
-        return tape.replace(instrs=tuple(i for i in tape.instrs if i.op is not guard))
-    return tape
 
 
 def execute(

@@ -16,6 +16,7 @@ from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutEr
 from wengert.expect import given
 from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss
+from wengert.passes.number_guards import without_guards
 from wengert.passes.plan.places import Plan
 from wengert.runtime import _native, threadpool
 from wengert.runtime.assemble import KernelInfo, assemble
@@ -125,12 +126,12 @@ class Program:
         NumPy computed the values that the guards saw. If machine code, which rounds differently, comes out on the other
         side of a guard (is an element greater than the mean of equal ones?), NumPy computes the outputs too. It runs
         the tape as it was ``recorded``, if that is given, since passes change rounding too (a sum of parts becomes one
-        sum).
+        sum). It asks no guard: a function that was transformed within has gone through passes before it was recorded.
         """
         try:
             return self.run(inputs, captures), False
         except (GuardMiss, CountMiss):
-            return Reference(self.tape if recorded is None else recorded).run(inputs, captures), True
+            return Reference(without_guards(self.tape if recorded is None else recorded)).run(inputs, captures), True
 
     def missed(self, position: int, data: bytes) -> GuardMiss:
         """Return the GuardMiss for a native guard that did not hold, from its position and the bytes seen there."""
