@@ -90,6 +90,8 @@ COVERED = [
         "ops/special/spherical.py"),
     row("tests/of_scipy/optimize/test_roots.py", "what a solver's step is, when SciPy's own code answers, and imports",
         "api/solving.py", "higher/solvers.py", "of_scipy/optimize/__init__.py", "of_scipy/optimize/calls.py"),
+    row("tests/of_scipy/integrate/test_functions.py", "the functions are the op's door, and imports",
+        "higher/integrals.py", "of_scipy/integrate/__init__.py"),
     row("tests/of_scipy/optimize/test_minima.py", "which bounds are active is seen in the derivatives of minima",
         "of_scipy/optimize/optimality.py"),
     row("tests/of_scipy/test_special.py", "imports: that its files are loaded is seen by what they do",

@@ -21,6 +21,7 @@ from wengert.api.recording import record_body
 from wengert.errors import DTypeError, message
 from wengert.higher.bodies import alive, batched, pulled, pushed, select_outputs
 from wengert.higher.implicit import Equation, root
+from wengert.higher.integrals import Integrand, integral
 from wengert.higher.recording import calling
 from wengert.higher.solvers import SolvedFunction, solver
 from wengert.locks import lock
@@ -30,7 +31,6 @@ from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, splice
 from wengert.tracing.arguments import array, as_dtype, holds_unsettled
 from wengert.tracing.emit import inlined, record
 from wengert.tracing.stack import current_trace
-from wengert.tracing.tracer import Tracer
 
 FLOAT = np.dtype(np.float64)
 INT = np.dtype(np.int64)
@@ -160,6 +160,14 @@ class RunFunction:
     def __init__(self, tape: Tape, constants: Sequence[Any]) -> None:
         self._tape, self._constants = tape, [np.asarray(c) for c in constants]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._tape.outputs[0].aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._tape.outputs[0].aval.dtype
+
     def _run(self, tape: Tape, xs: Sequence[Any]) -> list[Any]:
         types = [v.aval for v in tape.inputs[len(self._constants) :]]
         given = [np.array(x, a.dtype, order="C").reshape(a.shape) for x, a in zip(xs, types, strict=True)]
@@ -167,6 +175,12 @@ class RunFunction:
 
     def __call__(self, *xs: Any) -> Any:
         return self._run(self._tape, xs)[0]
+
+    def many(self, xs: ArrayLike) -> Any:
+        """The values at many points, along a new first axis."""
+        points = np.asarray(xs)
+        flags = (*[False] * len(self._constants), True)
+        return self._run(batched(self._tape, flags, len(points)), [points])[0]
 
     def value_and_gradient(self, x: ArrayLike) -> tuple[Any, Any]:
         value, slope = self._run(value_and_gradient(self._tape, len(self._constants)), [x])
@@ -268,9 +282,23 @@ def solution(name: str, equation: Recorded, y: ArrayLike, verdict: ArrayLike, ax
     return record(root, [array(y), *equation.constants, array(verdict, (y,))], params)
 
 
+def integrated(
+    run: Callable[..., tuple[Any, ...]],
+    f: Recorded,
+    numbers: Sequence[Any],
+    has_limits: bool = True,
+    **settings: Any,
+) -> tuple[Any, Any]:
+    """The integral of f, a function of one number, and the estimate of its error. ``numbers`` are a, b, and arrays that
+    are constants to derivatives. ``run`` is called with f and these, for the derivatives of f too, and gives two arrays
+    of the shape that f returns."""
+    operands = [*f.constants, *numbers]
+    traced = [array(x, operands) for x in operands]
+    value, error = run_routine(run, [f], numbers, [f.out, f.out], **settings)
+    others = len(numbers) - 2
+    integrand = Integrand(f.tape, len(f.constants), SolverRoutine(run, settings), others, has_limits)
+    return record(integral, [value, *traced], {"integrand": integrand, "maps": ()}), error
+
+
 def is_traced(*xs: Any) -> bool:
     return any(x.is_traced if isinstance(x, Recorded) else holds_unsettled(x) for x in xs)
-
-
-__all__ = ["FLOAT", "INT", "Aval", "RunFunction", "Recorded", "Tracer", "is_traced", "record_function", "run_routine",
-           "solution"]  # fmt: skip

@@ -3,14 +3,41 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.integrate  # noqa: F401  # so that it is intercepted
+import scipy.integrate  # so that it is intercepted
 
 
 def decay(t: Any, y: Any) -> Any:
     return -np.asarray(y)
 
 
-CALLS = {
-    "scipy.integrate.solve_ivp": [((decay, (0.0, 1.0), [1.0, 2.0]), {}), ((decay, (0.0, 1.0), [1.0]), {"method": "?"})],
-    "scipy.integrate.odeint": [((decay, [1.0], [0.0, 0.5]), {"tfirst": True}), ((decay, [1.0]), {})],
+def bell(t: Any) -> Any:
+    return np.exp(-(t**2))
+
+
+def product(*xs: Any) -> Any:
+    return np.prod(np.asarray(xs))
+
+
+def powers(k: Any) -> Any:
+    return 1 / k**2
+
+
+Y = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+
+CALLS: dict[str, list[Any]] = {
+    "solve_ivp": [((decay, (0.0, 1.0), [1.0, 2.0]), {}), ((decay, (0.0, 1.0), [1.0]), {"method": "?"})],
+    "odeint": [((decay, [1.0], [0.0, 0.5]), {"tfirst": True}), ((decay, [1.0]), {})],
+    "quad": [((bell, 0.0, np.inf), {"epsrel": 1e-6}), ((bell, 0.0), {})],
+    "nquad": [((product, [(0.0, 1.0), (0.0, 2.0)]), {})],
+    "dblquad": [((product, 0.0, 1.0, 0.0, 2.0), {})],
+    "tplquad": [((product, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0), {"epsabs": 1e-3})],
+    "quad_vec": [((bell, 0.0, 1.0), {"epsrel": 1e-6})],
+    "fixed_quad": [((bell, 0.0, 1.0), {"n": 3})],
+    "tanhsinh": [((bell, 0.0, 1.0), {"rtol": 1e-6})],
+    "nsum": [((powers, 1, np.inf), {})],
+    "simpson": [((Y,), {"dx": 0.5}), ((Y, Y[:2]), {})],
+    "cumulative_trapezoid": [((Y,), {"initial": 0})],
+    "cumulative_simpson": [((Y,), {"dx": 0.5})],
+    "romb": [((Y,), {"dx": 0.5}), ((Y[:4],), {})],
 }
+CALLS = {f"scipy.integrate.{name}": calls for name, calls in CALLS.items() if hasattr(scipy.integrate, name)}

@@ -94,6 +94,6 @@ def test_odeint_of_what_is_traced_fails_in_three_parts() -> None:
         ),
     ):
         with pytest.raises(
-            (RuntimeError, TypeError), match=what + r"[^\n]*\n  at .*test_integrate(.|\n)*  try    solve_ivp"
+            (RuntimeError, TypeError), match=what + r"[^\n]*\n  at .*test_equations(.|\n)*  try    solve_ivp"
         ):
             wg.grad(f)(1.0)

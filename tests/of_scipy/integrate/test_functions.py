@@ -1,0 +1,97 @@
+"""Integrals of functions within traced functions: Leibniz's rule beside closed forms and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+
+import wengert as wg
+from tests.of_scipy.optimize.solutions import check_solution
+
+V = np.array([1.0, 2.0, 3.0])
+
+INTEGRALS = {
+    "captured": lambda p: integrate.quad(lambda t: np.exp(-p * t * t), 0, 1)[0],
+    "args": lambda p: integrate.quad(lambda t, a, b: np.exp(-a * t * t) + b, 0, 1, (p, 2.0))[0],
+    "limits": lambda p: integrate.quad(lambda t: np.exp(-p * t * t), -p, p**2)[0],
+    "a half line": lambda p: integrate.quad(lambda t: np.exp(-p * t * t), p, np.inf)[0],
+    "weight": lambda p: integrate.quad(lambda t: np.exp(-p * t * t), 0, 2, weight="cos", wvar=3.0)[0],
+    "points": lambda p: integrate.quad(lambda t: np.abs(t - 0.5) ** p, 0, 2, points=[0.5])[0],
+    "complex": lambda p: np.abs(integrate.quad(lambda t: np.exp(1j * p * t), 0, 2, complex_func=True)[0]),
+    "dblquad": lambda p: integrate.dblquad(lambda y, x: np.exp(-p * x * y), 0, p, lambda x: x * p, lambda x: 2.0 + x)[
+        0
+    ],
+    "tplquad": lambda p: integrate.tplquad(
+        lambda z, y, x: p * x * y * z, 0, 1, 0, lambda x: x, 0, lambda x, y: x * p, epsabs=1e-6
+    )[0],
+    "nquad": lambda p: integrate.nquad(lambda x, y: np.exp(-p * x * y), [lambda y: (0, y * p), (0, 1)])[0],
+    "quad_vec": lambda p: integrate.quad_vec(lambda t: np.exp(-p * t * V), 0, p)[0],
+    "fixed_quad": lambda p: integrate.fixed_quad(lambda t: np.exp(-p * t), 0, p, n=4)[0],
+}
+if hasattr(integrate, "tanhsinh"):
+    INTEGRALS |= {
+        "tanhsinh": lambda p: integrate.tanhsinh(lambda t, q: np.exp(-q * t * t * p), 0, p, args=(V,)).integral,
+        "nsum": lambda p: integrate.nsum(lambda k: k ** (-1 - p), 1, np.inf).sum,
+    }
+
+
+@pytest.mark.sampled(2, "a program for each")
+@pytest.mark.parametrize("name", INTEGRALS)
+def test_integrals(name: str) -> None:
+    check_solution(INTEGRALS[name], 1.1, value_rtol=1e-10)
+
+
+def test_a_gaussian_to_the_third_derivative() -> None:
+    """∫ exp(−p t²) = √(π/p), forward and reverse."""
+    f: Any = lambda p: integrate.quad(lambda t: np.exp(-p * t * t), -np.inf, np.inf)[0]
+    expected: Any = lambda p: np.sqrt(np.pi / p)
+    for _ in range(3):
+        f, expected = wg.grad(f), wg.grad(expected)
+        assert f(1.1) == pytest.approx(expected(1.1), rel=1e-8)
+    assert wg.jit(f)(0.9) == pytest.approx(expected(0.9), rel=1e-8)
+
+
+def test_limits_twice() -> None:
+    """∫_0^x exp(−t²) = √π/2 erf(x)."""
+    f = lambda x: integrate.quad(lambda t: np.exp(-(t**2)), 0, x)[0]
+    half = np.sqrt(np.pi) / 2
+    assert f(0.7) == pytest.approx(half * special.erf(0.7), rel=1e-14)
+    assert wg.grad(f)(0.7) == pytest.approx(np.exp(-0.49), rel=1e-14)
+    assert wg.grad(wg.grad(f))(0.7) == pytest.approx(-1.4 * np.exp(-0.49), rel=1e-14)
+
+
+def test_many_parameters_and_batches() -> None:
+    f = lambda c, b: integrate.quad(lambda t: np.sum(np.sin(c * t)), 0, b)[0]
+    exact = lambda c, b: np.sum((1 - np.cos(c * b)) / c)
+    C, b = np.stack([V, V + 1]), np.array([0.5, 1.5])
+    for way in (wg.grad(f, (0, 1)), wg.jit(wg.grad(f, (0, 1)))):
+        for got, expected in zip(way(V, 1.2), wg.grad(exact, (0, 1))(V, 1.2), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-10)
+    np.testing.assert_allclose(wg.vmap(f)(C, b), wg.vmap(exact)(C, b), rtol=1e-10)
+    np.testing.assert_allclose(wg.vmap(wg.grad(f))(C, b), wg.vmap(wg.grad(exact))(C, b), rtol=1e-10)
+    mapped = lambda g: lambda c: np.sum(wg.vmap(lambda b: g(c, b))(b))  # c is shared by all examples
+    np.testing.assert_allclose(wg.grad(mapped(f))(V), wg.grad(mapped(exact))(V), rtol=1e-10)
+    np.testing.assert_allclose(wg.jvp(mapped(f), (V,), (V,))[1], wg.jvp(mapped(exact), (V,), (V,))[1], rtol=1e-10)
+
+
+def test_full_output_and_errors() -> None:
+    def f(p: Any) -> Any:
+        value, error, info = integrate.quad(lambda t: p * t, 0, 1, full_output=1)
+        return value + 0 * error + 0 * info["neval"]
+
+    assert wg.grad(f)(1.0) == 0.5
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match="limits are traced, and there is a weight"):
+        wg.grad(lambda p: integrate.quad(lambda t: t, 0, p, weight="cos", wvar=1.0)[0])(1.0)
+    with pytest.warns(integrate.IntegrationWarning):
+        wg.jvp(lambda p: integrate.quad(lambda t: p / t, 0, 1)[0], (1.0,), (1.0,))
+
+
+def test_what_captures_nothing_traced_is_scipys_own() -> None:
+    def f(p: Any) -> Any:
+        return integrate.quad(lambda t: float(t) ** 2, 0, 1)[0] * p
+
+    assert wg.grad(f)(1.0) == pytest.approx(1 / 3)
+    assert wg.jit(wg.grad(f), strict=True)(1.0) == pytest.approx(1 / 3)
