@@ -18,6 +18,8 @@ OBJECTS = {f"{name}_{kind}": getattr(sp, f"{name}_{kind}")(DENSE) for name in FO
 A, VECTOR = OBJECTS["csr_array"], np.array([1.0, 2.0, 3.0])
 ELEMENTS = {"bsr": np.ones((5, 1, 1)), "dia": np.ones((3, 3))}
 
+SOLVERS = ["bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr", "lsqr", "lsmr"]
+
 ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     "__init__": [((2, 3),), (DENSE,)],
     "__getitem__": [((slice(0, 2), slice(None)),), ((2, 0),)],
@@ -70,6 +72,8 @@ CALLS: dict[str, list[Any]] = {
     "scipy.sparse.diags_array": [((VECTOR,), {"offsets": 1})],
     "scipy.sparse.linalg.spsolve": [((A, VECTOR), {})],
     "scipy.sparse.linalg.spsolve_triangular": [((sp.tril(A, format="csr"), VECTOR), {})],
+    **{f"scipy.sparse.linalg.{name}": [((A + A.T, VECTOR), {})] for name in SOLVERS},
+    **{f"scipy.sparse.linalg.{name}": [((A, 1), {"v0": VECTOR})] for name in ("eigsh", "eigs", "svds")},
     "scipy.sparse.linalg.splu": [((A.tocsc(),), {}), ((A,), {})],
     "scipy.sparse.linalg.spilu": [((A.tocsc(),), {})],
     "scipy.sparse.linalg.factorized": [((A.tocsc(),), {})],

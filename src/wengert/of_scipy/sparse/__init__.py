@@ -4,9 +4,11 @@
 * making.py: constructors, and functions that make matrices of others;
 * methods.py: conversions, indexing, arithmetic, products, sums;
 * trees.py: matrices as arguments and results;
-* solving.py: solutions of linear equations.
+* solving.py: solutions of linear equations by factorisation;
+* iterating.py: those by iteration, and least squares;
+* spectra.py: some eigenvalues and singular values.
 """
 
-from wengert.of_scipy.sparse import making, methods, solving, trees, values
+from wengert.of_scipy.sparse import iterating, making, methods, solving, spectra, trees, values
 
-__all__ = ["making", "methods", "solving", "trees", "values"]
+__all__ = ["iterating", "making", "methods", "solving", "spectra", "trees", "values"]
