@@ -13,6 +13,7 @@ NAMES = (
     "rogerstanimoto russellrao sokalsneath sqeuclidean yule"
 )
 
+PLANE = np.array([[0.0, 0.0], [2.0, 0.5], [0.5, 3.0], [1.0, 1.25]])
 TWO = scipy.spatial.transform.Rotation.from_quat([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 1.0, 1.0]])
 SLERP = scipy.spatial.transform.Slerp([0.0, 1.0], TWO)
 OF_ROTATIONS: dict[str, list[Any]] = {
@@ -45,4 +46,20 @@ CALLS: dict[str, list[Any]] = {
     **{f"scipy.spatial.transform.Rotation.{name}": calls for name, calls in OF_ROTATIONS.items()},
     "scipy.spatial.transform.Slerp.__init__": [((SLERP, [0.0, 1.0], TWO), {})],
     "scipy.spatial.transform.Slerp.__call__": [((SLERP, 0.5), {}), ((SLERP, 2.5), {})],
+    "scipy.spatial.KDTree.__init__": [((scipy.spatial.KDTree(X), X), {})],
+    "scipy.spatial.KDTree.query": [((scipy.spatial.KDTree(X), X[0]), {})],
+    "scipy.spatial.KDTree.query_ball_point": [((scipy.spatial.KDTree(X), X[0], 2.0), {})],
+    "scipy.spatial.KDTree.query_ball_tree": [((scipy.spatial.KDTree(X), scipy.spatial.KDTree(X), 2.0), {})],
+    "scipy.spatial.cKDTree": [((X,), {})],
+    "scipy.spatial.cKDTree.query": [((scipy.spatial.cKDTree(X), X[0]), {})],
+    "scipy.spatial.cKDTree.query_ball_point": [((scipy.spatial.cKDTree(X), X[0], 2.0), {})],
+    "scipy.spatial.minkowski_distance": [((U, V), {})],
+    "scipy.spatial.minkowski_distance_p": [((U, V, 1), {})],
+    "scipy.spatial.distance_matrix": [((X, X[:2]), {}), ((X, X[:, :1]), {})],
+    "scipy.spatial.ConvexHull": [((PLANE,), {}), ((X[0],), {})],
+    "scipy.spatial.Delaunay": [((PLANE,), {})],
+    "scipy.spatial.Voronoi": [((PLANE,), {})],
+    "scipy.spatial.Delaunay.find_simplex": [((scipy.spatial.Delaunay(PLANE), [1.0, 1.0]), {})],
+    "scipy.spatial.procrustes": [((X, X[::-1]), {})],
+    "scipy.spatial.geometric_slerp": [(([1.0, 0.0], [0.0, 1.0], 0.3), {}), (([1.0, 0.5], [0.0, 1.0], 0.3), {})],
 }
