@@ -1,5 +1,8 @@
 """Programs on scipy.linalg and scipy.sparse: Gaussian processes, control, networks, finite elements."""
 
+# SciPy has no types, and what is inferred of its code is more than it returns.
+# pyright: reportOperatorIssue=false, reportAssignmentType=false, reportOptionalIterable=false
+
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse import linalg as splinalg

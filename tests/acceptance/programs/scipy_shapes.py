@@ -1,5 +1,8 @@
 """Programs on scipy.interpolate, scipy.spatial, scipy.special: curves, tables, rotations, distances, functions."""
 
+# SciPy has no types, and what is inferred of its code is more than it returns.
+# pyright: reportOperatorIssue=false, reportAssignmentType=false, reportOptionalIterable=false
+
 import numpy as np
 from scipy import constants, interpolate, special
 from scipy.spatial import cKDTree

@@ -1,5 +1,8 @@
 """Programs on scipy.signal, scipy.fft, scipy.ndimage: filters, spectra, pictures."""
 
+# SciPy has no types, and what is inferred of its code is more than it returns.
+# pyright: reportOperatorIssue=false, reportAssignmentType=false, reportOptionalIterable=false
+
 import numpy as np
 from scipy import fft, ndimage, signal
 

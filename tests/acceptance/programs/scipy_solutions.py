@@ -1,5 +1,8 @@
 """Programs on scipy.optimize and scipy.integrate: equations that are solved, functions that are fitted, integrals."""
 
+# SciPy has no types, and what is inferred of its code is more than it returns.
+# pyright: reportOperatorIssue=false, reportAssignmentType=false, reportOptionalIterable=false
+
 import numpy as np
 from scipy import integrate, optimize
 
