@@ -18,6 +18,7 @@ from wengert.tree.nodes import await_classes
 MODULES = (
     "fftpack",
     "integrate",
+    "linalg",
     "ndimage",
     "sparse",
     "optimize",

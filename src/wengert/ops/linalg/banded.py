@@ -237,13 +237,15 @@ hermitian_banded_solve = op(  # a⁻¹ b of the positive definite matrix with th
 
 
 def _cholesky_one(ab: Array, *, lower: bool) -> Any:
-    found = scipy_linalg().cholesky_banded(ab, lower=lower, check_finite=False)
-    for d in range(1, min(ab.shape)):  # what lies outside of the matrix is left as it came
-        if lower:
-            found[d, -d:] = 0
-        else:
-            found[-1 - d, :d] = 0
-    return found
+    return scipy_linalg().cholesky_banded(ab, lower=lower, check_finite=False)
+
+
+def _corner(ab: Atom, lower: bool) -> Any:
+    """bool[w + 1, n]: the elements outside of the matrix, which LAPACK leaves as they came."""
+    r, j = _grid(*ab.aval.shape[-2:])
+    if lower:
+        return greater_equal(r + j, ab.aval.shape[-1])
+    return less(r + j, ab.aval.shape[-2] - 1)
 
 
 def _dense(ab: Atom, lower: bool) -> Any:
@@ -258,13 +260,13 @@ def _half(a: Atom, lower: bool, width: int) -> Any:
 
 def _banded_cholesky_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Atom, *, lower: bool) -> Any:
     found = cholesky_pushforward([_dense(xs[0], lower)], [_dense(dxs[0], lower)], _dense(y, lower))
-    return _half(found, lower, y.aval.shape[-2] - 1)
+    return select(_corner(y, lower), dxs[0], _half(found, lower, y.aval.shape[-2] - 1))
 
 
 def _banded_cholesky_pullback(ct: Atom, ab: Atom, y: Atom, *, lower: bool) -> Any:
     """By dense matrices: not known to be optimal, for O(n w²) operations are enough for n rows and w diagonals."""
     found = cholesky_pullback(_dense(ct, lower), _dense(ab, lower), _dense(y, lower))
-    return _half(found, lower, y.aval.shape[-2] - 1)
+    return select(_corner(y, lower), ct, _half(found, lower, y.aval.shape[-2] - 1))
 
 
 banded_cholesky = op(  # the half band of the factor of the positive definite matrix with the half band ab

@@ -12,16 +12,17 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import complex_dtype, real_dtype, select
-from wengert.ops.index import slice_axis
+from wengert.ops.elementwise import complex_dtype, real_dtype
+from wengert.ops.index import INTP, slice_axis
 from wengert.ops.linalg import spectra
 from wengert.ops.linalg.banded import band_of_dense, dense_of_band
-from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, square, swap
-from wengert.ops.linalg.solutions import inv
+from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, real_part, square, swap
+from wengert.ops.linalg.solutions import pinv_pullback, pinv_pushforward, solve
 from wengert.ops.linalg.stacks import Array, over_stack, scipy_linalg
-from wengert.ops.op import op
+from wengert.ops.op import ZERO, op
 from wengert.ops.shape import concatenate, reshape, zeros
-from wengert.tape import Atom, Aval, Lit
+from wengert.ops.structured import Masked
+from wengert.tape import Atom, Aval
 
 Subset = tuple[int, int] | None
 """The first and the last of the eigenvalues that SciPy is asked for, or all."""
@@ -193,4 +194,130 @@ svd_by = op(  # svd by a routine of SciPy's
     structured=lambda ct, k, x, y, *, full, driver: spectra.svd_structured(ct, k, x, y, full=full),
     is_holomorphic=False,
     batch=lambda xs, batched, size, **params: svd_by(xs[0], **params),
+)
+
+
+# ---------------------------------------------------------------------- left vectors, generalised eigenvalues, pinv
+
+
+def _eig_type(x: Aval) -> tuple[Aval, Aval]:
+    square("eig", x)
+    dtype = complex_dtype(x.dtype)
+    return Aval(x.shape[:-1], dtype), Aval(x.shape, dtype)
+
+
+def _left_one(x: Array) -> Any:
+    return scipy_linalg().eig(x, left=True, right=False, check_finite=False)
+
+
+def _left_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom]) -> Any:
+    """The left vectors of x are the vectors of xᴴ, for the conjugates of the values."""
+    w, v = y
+    dw, dv = spectra.eig_pushforward([adjoint(xs[0])], [adjoint(dxs[0])], (conj(w), v))
+    return conj(dw), dv
+
+
+def _left_structured(ct: Sequence[Any], k: int, x: Atom, y: Sequence[Atom]) -> Any:
+    (of_w, of_v), (w, v) = ct, y
+    of_w = None if of_w is None else conj(of_w.value if isinstance(of_w, Masked) else of_w)
+    found = spectra.eig_pullback((of_w, of_v), adjoint(x), (conj(w), v))
+    return adjoint(found)
+
+
+eig_left = op(  # eigenvalues and left vectors, vᴴ x = w vᴴ, as columns of length one
+    over_stack(_left_one, _eig_type),
+    name="eig_left",
+    type=_eig_type,
+    cost=cubic(25),
+    pushforward=_left_pushforward,
+    pullback=[lambda ct, x, y: _left_structured(ct, 0, x, y)],
+    structured=_left_structured,
+    is_holomorphic=False,
+    batch=lambda xs, batched, size: eig_left(xs[0]),
+)
+
+
+def _general_type(a: Aval, b: Aval) -> tuple[Aval, Aval]:
+    if a.shape != b.shape:
+        raise ShapeError(f"eig: {a} and {b} must have the same shape")
+    return _eig_type(a)
+
+
+def _general_one(a: Array, b: Array) -> Any:
+    return scipy_linalg().eig(a, b, check_finite=False)
+
+
+def _general_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom | None], y: Sequence[Atom]) -> Any:
+    """Values and vectors are those of c = b⁻¹ a, with ċ = b⁻¹ (ȧ − ḃ c)."""
+    (a, b), (da, db) = xs, dxs
+    c = solve(b, a, transpose=False)
+    rate = da
+    if db is not None:
+        moved = matmul(db, c)
+        rate = -moved if rate is None else rate - moved
+    return spectra.eig_pushforward([c], [solve(b, rate, transpose=False)], y)
+
+
+def _general_structured(ct: Sequence[Any], k: int, a: Atom, b: Atom, y: Sequence[Atom]) -> Any:
+    """ā = b⁻ᵀ c̄ and b̄ = −ā cᵀ."""
+    c = solve(b, a, transpose=False)
+    of_c = spectra.eig_pullback(ct, c, y)
+    if a.aval.dtype.kind != "c":
+        of_c = real_part(of_c)  # c is real, and so are its tangents
+    of_a = solve(b, of_c, transpose=True)
+    return of_a if k == 0 else -matmul(of_a, swap(c))
+
+
+general_eig = op(  # eigenvalues and vectors of a v = w b v; complex, of real matrices too
+    over_stack(_general_one, _general_type),
+    name="general_eig",
+    type=_general_type,
+    cost=cubic(60),
+    pushforward=_general_pushforward,
+    pullback=[
+        lambda ct, a, b, y: _general_structured(ct, 0, a, b, y),
+        lambda ct, a, b, y: _general_structured(ct, 1, a, b, y),
+    ],
+    structured=_general_structured,
+    is_holomorphic=False,
+    batch=lambda xs, batched, size: general_eig(*batch_all(xs, batched, size)),
+)
+
+
+def _pinv_type(x: Aval, *, atol: float, rtol: float | None) -> Aval:
+    return Aval((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+
+
+def _pinv_one(x: Array, *, atol: float, rtol: float | None) -> Any:
+    return scipy_linalg().pinv(x, atol=atol, rtol=rtol, check_finite=False)
+
+
+pinv_by = op(  # the pseudo-inverse; singular values up to atol + rtol times the largest count as zero
+    over_stack(_pinv_one, _pinv_type),
+    name="pinv_by",
+    type=_pinv_type,
+    cost=cubic(20),
+    pushforward=lambda xs, dxs, y, **params: pinv_pushforward(xs, dxs, y, rcond=0.0),
+    pullback=[lambda ct, x, y, **params: pinv_pullback(ct, x, y, rcond=0.0)],
+    is_holomorphic=False,
+    batch=lambda xs, batched, size, **params: pinv_by(xs[0], **params),
+)
+
+
+def _balance_type(x: Aval, *, permute: bool, scale: bool) -> tuple[Aval, Aval]:
+    square("matrix_balance", x)
+    return Aval(x.shape[:-1], np.dtype(np.float64)), Aval(x.shape[:-1], INTP)
+
+
+def _balance_one(x: Array, *, permute: bool, scale: bool) -> Any:
+    return scipy_linalg().matrix_balance(x, permute=permute, scale=scale, separate=True)[1]
+
+
+balance = op(  # the scales, which are powers of two, and the order of rows with which SciPy balances a matrix
+    over_stack(_balance_one, _balance_type),
+    name="balance",
+    type=_balance_type,
+    pushforward=lambda xs, dxs, y, **params: (None, None),
+    pullback=[ZERO],
+    batch=lambda xs, batched, size, **params: balance(xs[0], **params),
 )

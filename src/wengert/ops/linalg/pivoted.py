@@ -156,6 +156,21 @@ pivots = op(  # LAPACK's pivots, from 0, of an order of rows
 )
 
 
+def _order_of_one(found: Array) -> Any:
+    order = np.arange(len(found))
+    for k, at in enumerate(found):
+        order[[k, at]] = order[[at, k]]
+    return order
+
+
+order_of = op(  # the order of rows that LAPACK's pivots, from 0, make
+    over_stack(_order_of_one, lambda found: Aval(found.shape, INTP), 1),
+    name="order_of",
+    type=lambda found: Aval(found.shape, INTP),
+    batch=lambda xs, batched, size: order_of(xs[0]),
+)
+
+
 def _order_type(x: Aval) -> Aval:
     return Aval((*x.shape[:-2], x.shape[-1]), PIVOTS)
 

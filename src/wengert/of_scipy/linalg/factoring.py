@@ -1,0 +1,399 @@
+"""Factorisations: Cholesky's, LU, LDL, QR, RQ, the polar one, Schur's form and Hessenberg's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.of_scipy.linalg.operands import (
+    adjoint,
+    check_square,
+    common_lead,
+    conj,
+    inexact,
+    square,
+    triangular_solve,
+    with_columns,
+)
+from wengert.of_scipy.linalg.solving import solve_factored
+from wengert.ops import linalg as ops
+from wengert.ops.linalg import pivoted
+from wengert.ops.linalg.banded import banded_cholesky, banded_solve
+from wengert.ops.linalg.schur import schur as schur_op
+from wengert.tracing.arguments import array, as_dtype, unsupported
+from wengert.tracing.emit import record
+from wengert.tracing.functions.linalg import _reflections as reflections
+from wengert.tracing.interception.intercept import intercepts
+
+# --------------------------------------------------------------------------------------------------------- Cholesky
+
+
+def _factor(a: Any, lower: bool) -> tuple[Any, Any]:
+    """The matrix, and the factor in the triangle that is read."""
+    a = np.atleast_2d(inexact(a)[0])
+    check_square(a, f"Input array is expected to be square but has the shape: {a.shape}.")
+    if lower:
+        return a, record(ops.cholesky, (a,), {})
+    return a, adjoint(record(ops.cholesky, (adjoint(a),), {}))
+
+
+@intercepts("scipy.linalg:cholesky")
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The cotangent lies in the triangle that is read, as that of ``numpy.linalg.cholesky`` does."""
+    return _factor(a, lower)[1]
+
+
+@intercepts("scipy.linalg:cho_factor")
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The other triangle of the factor keeps the elements of ``a``, as LAPACK leaves them."""
+    a, factor = _factor(a, lower)
+    n = a.shape[-1]
+    mask = np.tri(n, dtype=bool) if lower else np.tri(n, dtype=bool).T
+    return np.where(mask, factor, a), lower
+
+
+@intercepts("scipy.linalg:cho_solve")
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    c, lower = c_and_lower
+    c, b = inexact(c, b)
+    check_square(c, "The factored matrix c is not square.")
+    if b.ndim == 0 or c.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
+        raise ValueError(f"incompatible dimensions ({c.shape} and {b.shape})")
+    if lower:
+        return solve_factored(c, b)
+    columns = b[:, None] if b.ndim == 1 else b
+    y = triangular_solve(conj(c), columns, False, transpose=True)
+    x = triangular_solve(c, y, False)
+    return x[..., 0] if b.ndim == 1 else x
+
+
+@intercepts("scipy.linalg:cholesky_banded")
+def cholesky_banded(ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Any:
+    """The corners, which lie outside of the matrix, keep what was given."""
+    (ab,) = inexact(ab)
+    return record(banded_cholesky, (ab,), {"lower": bool(lower)})
+
+
+@intercepts("scipy.linalg:cho_solve_banded")
+def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    cb, lower = cb_and_lower
+    cb, b = inexact(cb, b)
+    if b.ndim == 0 or cb.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
+        raise ValueError("shapes of cb and b are not compatible.")
+    width = cb.shape[-2] - 1
+    below, above = (width, 0) if lower else (0, width)
+    params = {"lower": below, "upper": above}
+    first, second = (cb, conj(cb)) if lower else (conj(cb), cb)
+    y = with_columns(banded_solve, {**params, "transpose": not lower}, first, b)
+    return with_columns(banded_solve, {**params, "transpose": bool(lower)}, second, y)
+
+
+# --------------------------------------------------------------------------------------------------------------- LU
+
+
+def _inverse(p: Any) -> Any:
+    return np.argsort(p, axis=-1)
+
+
+@intercepts("scipy.linalg:lu")
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+) -> Any:
+    """The permutation has no derivative."""
+    (a,) = inexact(a)
+    if a.ndim < 2:
+        raise ValueError("The input array must be at least two-dimensional.")
+    p, low, up = record(pivoted.plu, (a,), {})
+    back = _inverse(p)  # a = (L U)[back]
+    if permute_l:
+        return np.take_along_axis(low, back[..., None], axis=-2), up
+    if p_indices:
+        return back.astype(np.int32), low, up
+    m = a.shape[-2]
+    eye = np.eye(m, dtype=np.dtype(a.dtype.char.lower()))
+    return np.take_along_axis(np.broadcast_to(eye, (*a.shape[:-2], m, m)), back[..., None], axis=-2), low, up
+
+
+@intercepts("scipy.linalg:lu_factor")
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    (a,) = inexact(a)
+    p, low, up = record(pivoted.plu, (a,), {})
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    low = np.tril(low, -1)
+    if n > k:
+        low = np.concatenate([low, np.zeros((*a.shape[:-2], m, n - k), a.dtype)], axis=-1)
+    if m > k:
+        up = np.concatenate([up, np.zeros((*a.shape[:-2], m - k, n), a.dtype)], axis=-2)
+    return low + up, record(pivoted.pivots, (p,), {})[..., :k]
+
+
+@intercepts("scipy.linalg:lu_solve")
+def lu_solve(
+    lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    factors, piv = lu_and_piv
+    factors, b = inexact(factors, b)
+    if b.ndim == 0 or factors.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
+        raise ValueError(f"Shapes of lu {factors.shape} and b {b.shape} are incompatible")
+    order = record(pivoted.order_of, (as_dtype(array(piv), np.intc),), {})
+    columns = b[:, None] if b.ndim == 1 else b
+    factors, columns = common_lead((2, 2), factors, columns)
+    order = np.broadcast_to(order, (*factors.shape[:-2], order.shape[-1]))
+    unit = np.where(np.eye(factors.shape[-1], dtype=bool), np.ones((), factors.dtype), factors)
+    if trans == 0:
+        y = triangular_solve(unit, np.take_along_axis(columns, order[..., None], axis=-2), True)
+        x = triangular_solve(factors, y, False)
+    else:
+        if trans == 2:
+            unit, factors = conj(unit), conj(factors)
+        y = triangular_solve(factors, columns, False, transpose=True)
+        x = triangular_solve(unit, y, True, transpose=True)
+        x = np.take_along_axis(x, _inverse(order)[..., None], axis=-2)
+    return x[..., 0] if b.ndim == 1 else x
+
+
+@intercepts("scipy.linalg:ldl")
+def ldl(
+    A: Any, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    (a,) = inexact(A)
+    a = np.atleast_2d(a)
+    check_square(a, 'The input array "a" should be square.')
+    params = {"lower": bool(lower), "hermitian": bool(hermitian)}
+    low, d, p = record(pivoted.ldl, (a,), params)
+    return np.take_along_axis(low, _inverse(p)[..., None], axis=-2), d, p
+
+
+# --------------------------------------------------------------------------------------------------------------- QR
+
+
+def _qr(a: Any, complete: bool) -> tuple[Any, Any]:
+    return np.linalg.qr(a, "complete" if complete else "reduced")
+
+
+def _pivoted(a: Any) -> tuple[Any, Any]:
+    order = record(pivoted.qr_order, (a,), {})
+    return np.take_along_axis(a, order[..., None, :], axis=-1), order
+
+
+@intercepts("scipy.linalg:qr")
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: int | None = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The order of columns that ``pivoting`` finds has no derivative."""
+    if mode not in ("full", "qr", "r", "economic", "raw"):
+        raise ValueError("Mode argument should be one of ['full', 'r', 'economic', 'raw']")
+    (a,) = inexact(a)
+    if a.ndim < 2:
+        raise ValueError("expected a 2-D array")
+    a, *order = _pivoted(a) if pivoting else (a,)
+    m, n = a.shape[-2:]
+    if mode == "raw":
+        turned, tau = reflections(a)
+        found = np.swapaxes(turned, -1, -2)
+        r = np.triu(found if m < n else found[..., :n, :])
+        return (found, tau), r, *order
+    q, r = _qr(a, mode != "economic" and m > n)
+    return (r, *order) if mode == "r" else (q, r, *order)
+
+
+@intercepts("scipy.linalg:qr_multiply")
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> Any:
+    if mode not in ("left", "right"):
+        raise ValueError(f"Mode argument can only be 'left' or 'right' but not '{mode}'")
+    a, c = inexact(a, c)
+    a = np.atleast_2d(a)
+    is_vector = c.ndim < 2
+    if is_vector:
+        c = np.atleast_2d(c)
+        c = np.swapaxes(c, -1, -2) if mode == "left" else c
+    m, n = a.shape[-2:]
+    if mode == "left" and c.shape[-2] != min(m, n + overwrite_c * (m - n)):
+        raise ValueError(f"Array shapes are not compatible for Q @ c operation: {a.shape} vs {c.shape}")
+    if mode == "right" and m != c.shape[-1]:
+        raise ValueError(f"Array shapes are not compatible for c @ Q operation: {c.shape} vs {a.shape}")
+    a, *order = _pivoted(a) if pivoting else (a,)
+    is_complete = mode == "left" and c.shape[-2] > min(m, n)
+    q, r = _qr(a, is_complete)
+    q = conj(q) if conjugate else q
+    product = q @ c if mode == "left" else c @ q
+    product = np.reshape(product, (*product.shape[:-2], -1)) if is_vector else product
+    return product, r[..., : min(m, n), :], *order
+
+
+def _flipped(a: Any) -> Any:
+    """The adjoint of the matrix with its rows and columns in the opposite order."""
+    return adjoint(a[..., ::-1, ::-1])
+
+
+@intercepts("scipy.linalg:rq")
+def rq(
+    a: Any, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full", check_finite: bool = True
+) -> Any:
+    """a = R Q, from the QR of the flipped adjoint, whose reflections are LAPACK's."""
+    if mode not in ("full", "r", "economic"):
+        raise ValueError("Mode argument should be one of ['full', 'r', 'economic']")
+    (a,) = inexact(a)
+    if a.ndim < 2:
+        raise ValueError("expected matrix")
+    m, n = a.shape[-2:]
+    q, r = _qr(_flipped(a), mode != "economic" and n > m)
+    return _flipped(r) if mode == "r" else (_flipped(r), _flipped(q))
+
+
+# --------------------------------------------------------------------------------------- polar, Schur, Hessenberg
+
+
+@intercepts("scipy.linalg:polar")
+def polar(a: Any, side: str = "right") -> Any:
+    """Where the matrix is square, or has full rank on the longer side, by its own rule; otherwise by the SVD."""
+    if side not in ("right", "left"):
+        raise ValueError("`side` must be either 'right' or 'left'")
+    (a,) = inexact(a)
+    if a.ndim < 2:
+        raise ValueError("`a` must be a 2-D array.")
+    m, n = a.shape[-2:]
+    if side == "right" and m >= n:
+        return record(pivoted.polar, (a,), {})
+    if side == "left" and m <= n:
+        u, p = record(pivoted.polar, (adjoint(a),), {})
+        return adjoint(u), p
+    w, s, vh = np.linalg.svd(a, full_matrices=False)
+    scaled = as_dtype(s, a.dtype)[..., None, :]
+    return w @ vh, (adjoint(vh) * scaled) @ vh if side == "right" else (w * scaled) @ adjoint(w)
+
+
+@intercepts("scipy.linalg:orthogonal_procrustes")
+def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+    """The unitary factor of Aᴴ B, and the sum of its singular values."""
+    A, B = inexact(A, B)
+    if A.ndim < 2:
+        raise ValueError(f"expected ndim to be 2, but observed {A.ndim}")
+    if A.shape[-2:] != B.shape[-2:]:
+        raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
+    u, p = record(pivoted.polar, (adjoint(A) @ B,), {})
+    trace = np.trace(p, axis1=-2, axis2=-1)
+    return u, trace.real if A.dtype.kind == "c" else trace
+
+
+@intercepts("scipy.linalg:schur")
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: int | None = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """The derivative is that of LAPACK's form, whose blocks of real matrices have equal elements on their diagonal. It
+    is NaN if eigenvalues are equal."""
+    if output not in ("real", "complex", "r", "c"):
+        raise ValueError("argument must be 'real', or 'complex'")
+    if sort is not None and not isinstance(sort, str):
+        raise unsupported("scipy.linalg.schur: sort is a function", "sort='lhp', 'rhp', 'iuc' or 'ouc'")
+    if sort not in (None, "lhp", "rhp", "iuc", "ouc"):
+        raise ValueError(
+            "'sort' parameter must either be 'None', or a callable, or one of ('lhp','rhp','iuc','ouc')"
+        )
+    a = square(a)
+    if output in ("complex", "c") and a.dtype.kind != "c":
+        a = as_dtype(a, np.complex64 if a.dtype.char == "f" else np.complex128)
+    t, z = record(schur_op, (a,), {"sort": sort})
+    if sort is None:
+        return t, z
+    w = np.diagonal(t, axis1=-2, axis2=-1) if a.dtype.kind == "c" else np.linalg.eigvals(a)
+    chosen = {
+        "lhp": lambda: w.real < 0,
+        "rhp": lambda: w.real >= 0,
+        "iuc": lambda: np.abs(w) <= 1,
+        "ouc": lambda: np.abs(w) > 1,
+    }[sort]()
+    return t, z, np.count_nonzero(chosen, axis=-1)
+
+
+@intercepts("scipy.linalg:rsf2csf")
+def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:
+    """A rotation for each block of two rows, which are found by a look, guarded. Source: SciPy's own code."""
+    T, Z = inexact(T, Z)
+    for name, x in (("Z", Z), ("T", T)):
+        if x.ndim != 2 or x.shape[0] != x.shape[1]:
+            raise ValueError(f"Input '{name}' must be square.")
+    if T.shape[0] != Z.shape[0]:
+        raise ValueError(f"Input array shapes must match: Z: {Z.shape} vs. T: {T.shape}")
+    dtype = np.result_type(T.dtype, np.complex64)
+    n = T.shape[0]
+    T, Z = as_dtype(T, dtype), as_dtype(Z, dtype)
+    for m in range(n - 1, 0, -1):
+        pair, below = slice(m - 1, m + 1), np.abs(T[m, m - 1])
+        if below > float(np.finfo(np.float64).eps) * (np.abs(T[m - 1, m - 1]) + np.abs(T[m, m])):
+            mu = np.linalg.eigvals(T[pair, pair])[0] - T[m, m]
+            r = np.sqrt(np.abs(mu) ** 2 + below**2)
+            c, s = mu / r, T[m, m - 1] / r
+            turn = np.stack([np.stack([np.conj(c), s]), np.stack([-s, c])])
+            rows = np.concatenate([T[pair, : m - 1], turn @ T[pair, m - 1 :]], axis=1)
+            T = np.concatenate([T[: m - 1], rows, T[m + 1 :]], axis=0)
+            back = adjoint(turn)
+            columns = np.concatenate([T[: m + 1, pair] @ back, T[m + 1 :, pair]], axis=0)
+            T = np.concatenate([T[:, : m - 1], columns, T[:, m + 1 :]], axis=1)
+            Z = np.concatenate([Z[:, : m - 1], Z[:, pair] @ back, Z[:, m + 1 :]], axis=1)
+        keep = np.ones((n, n), bool)
+        keep[m, m - 1] = False
+        T = np.where(keep, T, np.zeros((), dtype))
+    return T, Z
+
+
+@intercepts("scipy.linalg:hessenberg")
+def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """By Householder's reflections, as LAPACK's gehrd, a step a column.
+
+    Source: Golub & Van Loan, Matrix Computations, algorithm 7.4.2; LAPACK's larfg for the signs.
+    """
+    a = square(a)
+    n = a.shape[-1]
+    if n <= 2:
+        return (a, np.eye(n)) if calc_q else a
+    q: Any = np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape)
+    for k in range(n - 1 if a.dtype.kind == "c" else n - 2):  # complex: the last element is made real
+        v, tau = _reflection(a[..., k + 1 :, k])
+        below = a[..., k + 1 :, :]
+        below = below - np.conj(tau)[..., None, None] * v[..., :, None] * (np.conj(v)[..., None, :] @ below)
+        a = np.concatenate([a[..., : k + 1, :], below], axis=-2)
+        a = _times_reflection(a, v, tau, k + 1)
+        q = _times_reflection(q, v, tau, k + 1)
+    a = np.triu(a, -1)
+    return (a, q) if calc_q else a
+
+
+def _times_reflection(x: Any, v: Any, tau: Any, first: int) -> Any:
+    """x (1 − τ v vᴴ), on the columns from ``first`` on."""
+    right = x[..., first:]
+    right = right - tau[..., None, None] * (right @ v[..., :, None]) * np.conj(v)[..., None, :]
+    return np.concatenate([x[..., :first], right], axis=-1)
+
+
+def _reflection(x: Any) -> tuple[Any, Any]:
+    """v, with v₀ = 1, and τ with (1 − τ v vᴴ)ᴴ x = β e₀, β real; τ = 0 if x is that already."""
+    first, rest = x[..., 0], x[..., 1:]
+    size = np.sum(np.abs(rest) ** 2, axis=-1)
+    phase = first.imag if x.dtype.kind == "c" else np.zeros((), x.dtype)
+    is_there = (size == 0) & (phase == 0)
+    total = np.where(is_there, 1, np.abs(first) ** 2 + size)
+    beta = -np.copysign(np.sqrt(total), first.real if x.dtype.kind == "c" else first)
+    tau = np.where(is_there, 0, (beta - first) / beta)
+    by = np.where(is_there, 1, first - beta)
+    return np.concatenate([np.ones_like(x[..., :1]), rest / by[..., None]], axis=-1), tau

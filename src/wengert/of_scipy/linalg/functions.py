@@ -1,0 +1,189 @@
+"""Functions of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.of_scipy.linalg.operands import adjoint, check_square, common_lead, double, inexact
+from wengert.ops.linalg import functions as ops
+from wengert.ops.linalg.schur import schur
+from wengert.tracing.arguments import as_dtype, holds, unsupported
+from wengert.tracing.emit import record
+from wengert.tracing.interception.asking import AT_FUNCTIONS
+from wengert.tracing.interception.intercept import intercepts
+
+NOT_SQUARE = "expected square array_like input"
+
+
+def _square(A: Any) -> Any:
+    (A,) = inexact(A)
+    check_square(A, NOT_SQUARE)
+    return A
+
+
+def _stack(A: Any) -> Any:
+    """Square matrices, with the errors of ``expm`` and ``sqrtm``."""
+    (A,) = inexact(A)
+    if A.ndim < 2:
+        raise np.linalg.LinAlgError("The input array must be at least two-dimensional")
+    if A.shape[-1] != A.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    return A
+
+
+def _real_if_it_is(A: Any, F: Any) -> Any:
+    """The real part of F, if A is real and all imaginary parts are zero: a look at whether, guarded. In a batch F is
+    complex."""
+    return F.real if A.dtype.kind != "c" and holds(np.all(F.imag == 0)) else F
+
+
+def _real_if_nearly(A: Any, F: Any) -> Any:
+    """The real part of F if A is real and all imaginary parts are rounding errors, as SciPy's ``_maybe_real``."""
+    if A.dtype.kind == "c" or F.dtype.kind != "c":
+        return F
+    tol = float(np.finfo(F.dtype).eps) * (1e3 if F.dtype.char == "F" else 1e6)
+    return F.real if holds(np.all(np.abs(F.imag) <= tol)) else F
+
+
+@intercepts("scipy.linalg:expm")
+def expm(A: Any) -> Any:
+    """exp(A), by scaling and squaring (Higham 2005, SIAM J. Matrix Anal. Appl. 26:4, algorithm 2.3)."""
+    (A,) = inexact(A)
+    if A.size == 1 and A.ndim < 2:
+        return np.reshape(np.exp(A), (1, 1))
+    return record(ops.expm, (_stack(A),), {})
+
+
+@intercepts("scipy.linalg:expm_frechet")
+def expm_frechet(
+    A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
+) -> Any:
+    A, E = double(A, E)
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise ValueError("expected A to be a square matrix")
+    if E.ndim < 2 or E.shape[-1] != E.shape[-2]:
+        raise ValueError("expected E to be a square matrix")
+    if A.shape[-2:] != E.shape[-2:]:
+        raise ValueError("expected A and E to be the same shape")
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"Unknown implementation {method}")
+    A, E = common_lead((2, 2), A, E)
+    found = record(ops.expm_frechet, (A, E), {"method": method or "SPS"})
+    return (record(ops.expm, (A,), {}), found) if compute_expm else found
+
+
+@intercepts("scipy.linalg:expm_cond")
+def expm_cond(A: Any, check_finite: bool = True) -> Any:
+    """‖K‖ ‖A‖ / ‖exp A‖, where K is the matrix of the derivative; all norms are Frobenius's."""
+    (A,) = double(A)
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise ValueError("expected a square matrix")
+    n = A.shape[-1]
+    basis = np.reshape(np.eye(n * n, dtype=A.dtype), (n * n, n, n))
+    columns = record(ops.expm_frechet, tuple(common_lead((2, 2), A[..., None, :, :], basis)), {"method": "SPS"})
+    kronecker = np.reshape(columns, (*A.shape[:-2], n * n, n * n))
+    norms = [np.linalg.norm(x, axis=(-2, -1)) for x in (A, record(ops.expm, (A,), {}))]
+    return np.linalg.norm(kronecker, 2, axis=(-2, -1)) * norms[0] / norms[1]
+
+
+@intercepts("scipy.linalg:logm")
+def logm(A: Any, disp: bool = True) -> Any:
+    """The warning that the result may be inaccurate is not given; ``disp=False`` says how inaccurate it is."""
+    (A,) = double(_square(A))
+    F = _real_if_it_is(A, record(ops.logm, (A,), {}))
+    if disp:
+        return F
+    return F, np.linalg.norm(expm(F) - A, 1, (-2, -1)) / np.linalg.norm(A, 1, (-2, -1))
+
+
+@intercepts("scipy.linalg:fractional_matrix_power")
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """The exponent may be traced, and has a derivative, A^t log A."""
+    (A,) = double(_square(A))
+    (t,) = inexact(t)
+    t = as_dtype(t, np.float64)
+    return _real_if_it_is(A, record(ops.matrix_power, tuple(common_lead((2, 0), A, t)), {}))
+
+
+@intercepts("scipy.linalg:sqrtm")
+def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
+    A = _stack(A)
+    F = _real_if_it_is(A, record(ops.sqrtm, (A,), {}))
+    if disp:
+        return F
+    return F, np.linalg.norm(F @ F - A, "fro", (-2, -1)) ** 2 / np.linalg.norm(A, "fro", (-2, -1))
+
+
+@intercepts("scipy.linalg:signm")
+def signm(A: Any, disp: bool = True) -> Any:
+    if not disp:
+        raise unsupported("scipy.linalg.signm: disp=False is not traced", "signm(A)")
+    return record(ops.signm, (_square(A),), {})
+
+
+def _of_imaginary(A: Any) -> Any:
+    """exp(iA), of a real matrix in the complex dtype of its precision."""
+    return expm(1j * A)
+
+
+@intercepts("scipy.linalg:cosm")
+def cosm(A: Any) -> Any:
+    A = _square(A)
+    return 0.5 * (expm(1j * A) + expm(-1j * A)) if A.dtype.kind == "c" else _of_imaginary(A).real
+
+
+@intercepts("scipy.linalg:sinm")
+def sinm(A: Any) -> Any:
+    A = _square(A)
+    return -0.5j * (expm(1j * A) - expm(-1j * A)) if A.dtype.kind == "c" else _of_imaginary(A).imag
+
+
+@intercepts("scipy.linalg:tanm")
+def tanm(A: Any) -> Any:
+    return np.linalg.solve(cosm(A), sinm(A))
+
+
+@intercepts("scipy.linalg:coshm")
+def coshm(A: Any) -> Any:
+    A = _square(A)
+    return 0.5 * (expm(A) + expm(-A))
+
+
+@intercepts("scipy.linalg:sinhm")
+def sinhm(A: Any) -> Any:
+    A = _square(A)
+    return 0.5 * (expm(A) - expm(-A))
+
+
+@intercepts("scipy.linalg:tanhm")
+def tanhm(A: Any) -> Any:
+    return np.linalg.solve(coshm(A), sinhm(A))
+
+
+@intercepts("scipy.linalg:funm", AT_FUNCTIONS)
+def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+    """Z F Zᴴ, where F is the function of the triangular matrix T of Schur's form, by Parlett's recurrence.
+
+    One step finds one diagonal of F, which commutes with T. The derivative is that of Schur's form: NaN if eigenvalues
+    are equal. Source: Golub & Van Loan, Matrix Computations, algorithm 9.1.1.
+    """
+    A = _square(A)
+    if not disp:
+        raise unsupported("scipy.linalg.funm: disp=False is not traced", "funm(A, func)")
+    dtype = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}.get(A.dtype.char, A.dtype)
+    T, Z = record(schur, (as_dtype(A, dtype),), {"sort": None})
+    n = A.shape[-1]
+    w = np.diagonal(T, axis1=-2, axis2=-1)
+    F = as_dtype(func(w), dtype)[..., None] * np.eye(n, dtype=dtype)
+    for p in range(1, n):
+        on_diagonal = np.eye(n, k=p, dtype=bool)
+        gap = np.where(on_diagonal, w[..., None, :] - w[..., :, None], 1)
+        is_equal = gap == 0
+        of_diagonal = (T @ F - F @ T) / np.where(is_equal, 1, gap)
+        F = F + np.where(on_diagonal, of_diagonal, 0)
+    return _real_if_nearly(A, Z @ F @ adjoint(Z))
+
+
