@@ -47,6 +47,17 @@ COVERED = [
         "ops/__init__.py", "ops/linalg/__init__.py", "ops/special/__init__.py",
     ),
     row(
+        "tests/ops/linalg/test_of_scipy.py",
+        "one checker runs every op of one table whose reference is a routine of SciPy's",
+        "ops/linalg/banded.py", "ops/linalg/drivers.py", "ops/linalg/equations.py", "ops/linalg/functions.py",
+        "ops/linalg/pivoted.py", "ops/linalg/schur.py", "ops/linalg/stacks.py",
+    ),
+    row(
+        "tests/of_scipy/linalg/test_solving.py",
+        "imports, and small things that the other files share",
+        "of_scipy/linalg/__init__.py", "of_scipy/linalg/operands.py",
+    ),
+    row(
         "tests/ops/special/test_families.py",
         "one checker runs every function of one table; a few of each family against mpmath",
         "ops/special/cylinder.py", "ops/special/declare.py", "ops/special/distributions.py",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wengert.ops
-from tests.ops import special_cases
+from tests.ops import linalg_cases, special_cases
 from tests.ops.cases import CASES
 from tests.ops.check_op import Case, tape_of
 from wengert.ops import OPS, UFUNCS
@@ -23,7 +23,7 @@ ALL = sorted(OPS.values(), key=lambda op: op.name)
 
 
 def cases_of(op: Op) -> list[Case]:
-    return [case for case in (*CASES, *special_cases.CASES) if case.name == op.name]
+    return [case for case in (*CASES, *special_cases.CASES, *linalg_cases.CASES) if case.name == op.name]
 
 
 @pytest.mark.parametrize("op", ALL, ids=lambda op: op.name)

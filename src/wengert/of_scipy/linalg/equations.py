@@ -65,9 +65,7 @@ def _riccati(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool, is_
 
 
 @intercepts("scipy.linalg:solve_continuous_are")
-def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
+def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
     return _riccati(a, b, q, r, e, s, balanced, False)
 
 

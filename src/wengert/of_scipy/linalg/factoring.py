@@ -130,9 +130,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 @intercepts("scipy.linalg:lu_solve")
-def lu_solve(
-    lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     factors, piv = lu_and_piv
     factors, b = inexact(factors, b)
     if b.ndim == 0 or factors.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
@@ -307,9 +305,7 @@ def schur(
     if sort is not None and not isinstance(sort, str):
         raise unsupported("scipy.linalg.schur: sort is a function", "sort='lhp', 'rhp', 'iuc' or 'ouc'")
     if sort not in (None, "lhp", "rhp", "iuc", "ouc"):
-        raise ValueError(
-            "'sort' parameter must either be 'None', or a callable, or one of ('lhp','rhp','iuc','ouc')"
-        )
+        raise ValueError("'sort' parameter must either be 'None', or a callable, or one of ('lhp','rhp','iuc','ouc')")
     a = square(a)
     if output in ("complex", "c") and a.dtype.kind != "c":
         a = as_dtype(a, np.complex64 if a.dtype.char == "f" else np.complex128)

@@ -185,5 +185,3 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         of_diagonal = (T @ F - F @ T) / np.where(is_equal, 1, gap)
         F = F + np.where(on_diagonal, of_diagonal, 0)
     return _real_if_nearly(A, Z @ F @ adjoint(Z))
-
-

@@ -80,7 +80,9 @@ def solve(
     a, b = np.atleast_2d(a), np.atleast_1d(b)
     check_square(a, f"Expected square matrix, got a1.shape={a.shape}")
     if transposed and a.dtype.kind == "c":
-        raise NotImplementedError("scipy.linalg.solve can currently not solve a^T x = b or a^H x = b for complex matrices.")
+        raise NotImplementedError(
+            "scipy.linalg.solve can currently not solve a^T x = b or a^H x = b for complex matrices."
+        )
     if a.size == 1 and (b.shape[-1 if b.ndim == 1 else -2] != 1):
         return b / a[..., 0, 0]
     if b.shape[-1 if b.ndim == 1 else -2] != a.shape[-1]:
@@ -358,4 +360,3 @@ def lstsq(
         residuals = residuals[..., 0] if b.ndim == 1 else residuals
     x = found[..., 0] if b.ndim == 1 else found
     return x, residuals, rank, None if lapack_driver == "gelsy" else s
-

@@ -221,7 +221,9 @@ def eigvalsh(
     )
 
 
-def _selected(op: Any, xs: tuple[Any, ...], params: dict[str, Any], n: int, select: Any, chosen: Any, only: bool) -> Any:
+def _selected(
+    op: Any, xs: tuple[Any, ...], params: dict[str, Any], n: int, select: Any, chosen: Any, only: bool
+) -> Any:
     """Eigenvalues and vectors of a compact form, all or those that ``select`` says."""
     kind = {"a": "a", "all": "a", 0: "a", "v": "v", "value": "v", 1: "v", "i": "i", "index": "i", 2: "i"}.get(
         select.lower() if isinstance(select, str) else select
@@ -421,9 +423,7 @@ def cdf2rdf(w: Any, v: Any) -> Any:
     if v.ndim != w.ndim + 1:
         raise ValueError("expected eigenvectors array to have exactly one dimension more than eigenvalues array")
     if v.shape[-2] != v.shape[-1]:
-        raise ValueError(
-            "expected v to be a square matrix or stacked square matrices: v.shape[-2] = v.shape[-1]"
-        )
+        raise ValueError("expected v to be a square matrix or stacked square matrices: v.shape[-2] = v.shape[-1]")
     if v.shape[-1] != w.shape[-1]:
         raise ValueError("expected the same number of eigenvalues as eigenvectors")
     is_complex = np.asarray(concrete(w.imag != 0, "which eigenvalues are complex"))

@@ -239,14 +239,16 @@ def _riccati_pullback(operand: int) -> Any:
     return pullback
 
 
-riccati = op(  # the stabilising solution for a[n, n], b[n, m], q[n, n], r[m, m], e[n, n], s[n, m]; ``given`` names those
-    # of e and s that SciPy is given, the others are 1 and 0
-    over_stack(_riccati_one, _riccati_type),
-    name="riccati",
-    type=_riccati_type,
-    cost=lambda a, *others, **params: 600.0 * a.size * a.shape[-1],
-    pushforward=riccati_pushforward,
-    pullback=[_riccati_pullback(k) for k in range(6)],
-    is_holomorphic=False,
-    batch=lambda xs, batched, size, **params: riccati(*batch_all(xs, batched, size), **params),
+riccati = (
+    op(  # the stabilising solution for a[n, n], b[n, m], q[n, n], r[m, m], e[n, n], s[n, m]; ``given`` names those
+        # of e and s that SciPy is given, the others are 1 and 0
+        over_stack(_riccati_one, _riccati_type),
+        name="riccati",
+        type=_riccati_type,
+        cost=lambda a, *others, **params: 600.0 * a.size * a.shape[-1],
+        pushforward=riccati_pushforward,
+        pullback=[_riccati_pullback(k) for k in range(6)],
+        is_holomorphic=False,
+        batch=lambda xs, batched, size, **params: riccati(*batch_all(xs, batched, size), **params),
+    )
 )

@@ -20,14 +20,25 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import cast, complex_dtype
+from wengert.ops.elementwise import absolute, cast, complex_dtype, imag, less_equal, real, select
 from wengert.ops.index import slice_axis
 from wengert.ops.linalg.equations import sylvester
-from wengert.ops.linalg.matrices import batch_all, cubic, same_type, square, swap, times_matrix, trace_of_product
+from wengert.ops.linalg.matrices import (
+    batch_all,
+    cubic,
+    rounding,
+    same_type,
+    square,
+    swap,
+    times_matrix,
+    trace_of_product,
+)
+from wengert.ops.linalg.spectra import eig
 from wengert.ops.linalg.stacks import Array, over_stack, scipy_linalg
 from wengert.ops.op import op
-from wengert.ops.shape import concatenate, zeros
-from wengert.tape import Atom, Aval
+from wengert.ops.reduce import any_
+from wengert.ops.shape import concatenate, reshape, zeros
+from wengert.tape import Atom, Aval, Lit
 
 
 def block(x: Atom, e: Atom) -> Any:
@@ -109,7 +120,9 @@ def _complex_type(x: Aval, *others: Aval) -> Aval:
 
 
 def _logm_one(x: Array) -> Any:
-    with warnings.catch_warnings():  # that it may be inaccurate is an estimate, and x is a block of a derivative perhaps
+    with (
+        warnings.catch_warnings()
+    ):  # that it may be inaccurate is an estimate, and x is a block of a derivative perhaps
         warnings.simplefilter("ignore", RuntimeWarning)
         return scipy_linalg().logm(x)
 
@@ -118,8 +131,28 @@ def _in_complex(x: Atom, like: Atom) -> Any:
     return cast(x, like.aval.dtype)
 
 
+def _off_the_cut(x: Atom) -> Any:
+    """1 for each matrix, as float[..., 1, 1], or NaN if an eigenvalue is 0 or negative.
+
+    There the principal logarithm jumps, and which branch a routine takes for each eigenvalue of a block is decided by
+    rounding. A factor NaN, and no selection, so that the derivatives of the derivative are NaN too.
+    """
+    if x.aval.size == 0:
+        return Lit(1, x.aval.dtype)
+    w = eig(x)[0]
+    size = reshape(rounding(x), shape=(*w.aval.shape[:-1], 1))
+    on_cut = any_(less_equal(real(w), size) & less_equal(absolute(imag(w)), size), axis=(w.aval.ndim - 1,))
+    on_cut = reshape(on_cut, shape=(*on_cut.aval.shape, 1, 1))
+    return select(on_cut, Lit(np.nan, x.aval.dtype), Lit(1, x.aval.dtype))
+
+
+def _of_logarithm(x: Atom, e: Atom) -> Any:
+    """L(x, e) of the logarithm."""
+    return _in_complex(_off_the_cut(x), e) * corner(logm(block(x, e)))
+
+
 def logm_pullback(ct: Atom, x: Atom, y: Atom) -> Any:
-    return corner(logm(block(_in_complex(swap(x), y), ct)))
+    return _of_logarithm(_in_complex(swap(x), y), ct)
 
 
 logm = op(  # the principal logarithm
@@ -127,7 +160,7 @@ logm = op(  # the principal logarithm
     name="logm",
     type=_complex_type,
     cost=cubic(100),
-    pushforward=lambda xs, dxs, y: corner(logm(block(xs[0], dxs[0]))),
+    pushforward=lambda xs, dxs, y: _of_logarithm(_in_complex(xs[0], y), _in_complex(dxs[0], y)),
     pullback=[logm_pullback],
     batch=lambda xs, batched, size: logm(xs[0]),
 )
@@ -148,7 +181,7 @@ def power_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom | None], y: Atom) -
     log_x = logm(x)
     direction: Any = None
     if dx is not None:
-        direction = _times(t, corner(logm(block(x, dx))))
+        direction = _times(t, _of_logarithm(_in_complex(x, y), _in_complex(dx, y)))
     if dt is not None:
         by_t = _times(dt, log_x)
         direction = by_t if direction is None else direction + by_t
@@ -157,7 +190,7 @@ def power_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom | None], y: Atom) -
 
 def power_pullback_x(ct: Atom, x: Atom, t: Atom, y: Atom) -> Any:
     of_log = _times(t, expm_frechet(swap(_times(t, logm(x))), ct, method="SPS"))
-    return corner(logm(block(_in_complex(swap(x), y), of_log)))
+    return _of_logarithm(_in_complex(swap(x), y), of_log)
 
 
 def power_pullback_t(ct: Atom, x: Atom, t: Atom, y: Atom) -> Any:

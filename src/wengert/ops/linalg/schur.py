@@ -19,15 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import not_equal, select
 from wengert.ops.linalg.banded import _shifted as shifted
 from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, is_on_diagonal, square, swap, triangle
 from wengert.ops.linalg.stacks import Array, over_stack, scipy_linalg
 from wengert.ops.op import op
-from wengert.ops.index import slice_axis
-from wengert.ops.shape import reshape
 from wengert.tape import Atom, Aval, Lit
 
 

@@ -1,0 +1,39 @@
+"""What is refused of ``scipy.linalg``: an error of ours that says what to write instead."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import wengert as wg
+from wengert.errors import ConcretizationError, UnsupportedFunctionError
+from wengert.of_scipy.linalg.refused import REFUSED
+from wengert.tracing.interception.intercept import TABLE
+
+A = np.arange(9.0).reshape(3, 3) + np.eye(3)
+OF_NUMBERS = {"dft", "hadamard", "helmert", "hilbert", "invhilbert", "invpascal", "pascal"}
+"""They take no arrays."""
+OF_DTYPES = {"find_best_blas_type", "get_blas_funcs", "get_lapack_funcs"}
+"""They look at dtypes alone."""
+OTHERS = {"solve_lyapunov"}
+"""It is another name of ``solve_continuous_lyapunov``."""
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if hasattr(sl, name)])
+def test_refused(name):
+    with pytest.raises(UnsupportedFunctionError, match=f"scipy.linalg.{name} is not traced"):
+        wg.grad(lambda a: np.sum(getattr(sl, name)(a, A)[0]))(A)
+
+
+def test_every_public_function_is_answered():
+    public = {name for name in sl.__all__ if isinstance(getattr(sl, name), FunctionType)}
+    answered = {name.rpartition(".")[2] for name in TABLE if name.startswith("scipy.linalg.")}
+    assert public - answered <= OF_NUMBERS | OF_DTYPES | OTHERS
+
+
+def test_routines_are_refused_in_our_words():
+    with pytest.raises(ConcretizationError):
+        wg.grad(lambda a: np.sum(sl.get_lapack_funcs("gesv", (A,))(a, A)[2]))(A)
