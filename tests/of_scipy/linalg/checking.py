@@ -7,9 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import wengert as wg
 from wengert import tree
+
+sl: Any = scipy.linalg
+"""The module, without the types of its functions, which have a result for each option."""
 
 rng = np.random.default_rng(0)
 A, B = rng.standard_normal((4, 4)), rng.standard_normal((4, 4))

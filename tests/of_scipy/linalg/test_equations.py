@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.linalg as sl
 
 import wengert as wg
 from tests.of_scipy.linalg.checking import (
@@ -22,6 +21,7 @@ from tests.of_scipy.linalg.checking import (
     check_value,
     params,
     same,
+    sl,
     sym,
 )
 

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.linalg as sl
 
 import wengert as wg
 from tests.of_scipy.linalg.checking import (
@@ -20,6 +19,7 @@ from tests.of_scipy.linalg.checking import (
     check_second,
     check_value,
     params,
+    sl,
 )
 
 T = np.array([[0.3, 1.0], [0.2, -0.5]])

@@ -6,9 +6,9 @@ from types import FunctionType
 
 import numpy as np
 import pytest
-import scipy.linalg as sl
 
 import wengert as wg
+from tests.of_scipy.linalg.checking import sl
 from wengert.errors import ConcretizationError, UnsupportedFunctionError
 from wengert.of_scipy.linalg.refused import REFUSED
 from wengert.tracing.interception.intercept import TABLE

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
 import numpy as np
 
-from wengert.of_scipy.linalg.operands import tracer
 from wengert.tracing.arguments import array, arrays, as_dtype, common_dtype
 from wengert.tracing.interception.intercept import intercepts
 
@@ -172,7 +170,7 @@ def khatri_rao(a: Any, b: Any) -> Any:
 
 @intercepts("scipy.linalg:kron")  # until SciPy 1.16
 def kron(a: Any, b: Any) -> Any:
-    return np.kron(tracer(a), tracer(b))
+    return np.kron(*arrays(a, b))
 
 
 @intercepts("scipy.linalg:diagsvd")
@@ -185,7 +183,3 @@ def diagsvd(s: Any, M: int, N: int) -> Any:
     if k == M:
         return np.concatenate([part, _zeros(s, M, N - M)], axis=-1)
     return np.concatenate([part, _zeros(s, M - N, N)], axis=-2)
-
-
-def is_power_of_two(n: int) -> bool:
-    return n > 0 and 2 ** int(math.log2(n)) == n

@@ -12,6 +12,7 @@ from wengert.of_scipy.linalg.operands import (
     common_lead,
     conj,
     inexact,
+    real,
     square,
     triangular_solve,
     with_columns,
@@ -285,8 +286,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
     if A.shape[-2:] != B.shape[-2:]:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
     u, p = record(pivoted.polar, (adjoint(A) @ B,), {})
-    trace = np.trace(p, axis1=-2, axis2=-1)
-    return u, trace.real if A.dtype.kind == "c" else trace
+    return u, real(np.trace(p, axis1=-2, axis2=-1))
 
 
 @intercepts("scipy.linalg:schur")
@@ -314,8 +314,8 @@ def schur(
         return t, z
     w = np.diagonal(t, axis1=-2, axis2=-1) if a.dtype.kind == "c" else np.linalg.eigvals(a)
     chosen = {
-        "lhp": lambda: w.real < 0,
-        "rhp": lambda: w.real >= 0,
+        "lhp": lambda: real(w) < 0,
+        "rhp": lambda: real(w) >= 0,
         "iuc": lambda: np.abs(w) <= 1,
         "ouc": lambda: np.abs(w) > 1,
     }[sort]()

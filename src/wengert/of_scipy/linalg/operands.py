@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.ops import linalg as ops
-from wengert.tracing.arguments import array, arrays, as_dtype, common_dtype
+from wengert.tracing.arguments import arrays, as_dtype
 from wengert.tracing.emit import record
-from wengert.tracing.tracer import Tracer
 
 SINGLE = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
 """The dtypes of double precision, by the characters of those of single precision."""
@@ -88,8 +87,8 @@ def symmetric(a: Any, lower: bool, hermitian: bool) -> Any:
     one = np.tril(a, -1) if lower else np.triu(a, 1)
     other = adjoint(one) if hermitian else np.swapaxes(one, -1, -2)
     diagonal = np.where(np.eye(a.shape[-1], dtype=bool), a, 0)
-    if hermitian and a.dtype.kind == "c":
-        diagonal = as_dtype(diagonal.real, a.dtype)
+    if hermitian:
+        diagonal = as_dtype(real(diagonal), a.dtype)
     return one + diagonal + other
 
 
@@ -98,11 +97,3 @@ def triangular_solve(a: Any, b: Any, lower: bool, transpose: bool = False) -> An
     return record(
         ops.triangular_solve, tuple(common_lead((2, 2), a, b)), {"lower": bool(lower), "transpose": transpose}
     )
-
-
-def dtype_of(*xs: Any) -> np.dtype[Any]:
-    return common_dtype(*xs)
-
-
-def tracer(x: Any) -> Tracer:
-    return array(x)

@@ -190,7 +190,8 @@ def _standard(a: Any, lower: bool, driver: str | None, only: bool, by_index: Any
     if has_subset:
         subset = _indices(_values(a, lower) if by_value is not None else None, by_index, by_value, n)
         if subset is not None and subset[1] < subset[0]:
-            return _part(*record(ops.eigh, (a,), {"lower": lower, "any_vectors": False}), subset)
+            w, v = record(ops.eigh, (a,), {"lower": lower, "any_vectors": False})
+            return _part(w, v, subset)
     w, v = record(drivers.eigh_by, (a,), {"lower": lower, "driver": driver, "subset": subset})
     return _part(w, v, subset)
 
