@@ -6,26 +6,29 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from wengert.tracing.arguments import array, arrays, as_dtype, common_dtype
+from wengert.tracing.arguments import Traced, array, arrays, as_dtype, common_dtype
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 
-def _vector(x: Any) -> Any:
-    return np.atleast_1d(array(x))
+def _vector(x: ArrayLike) -> Tracer:
+    found: Any = np.atleast_1d(array(x))
+    return found
 
 
-def _zeros(like: Any, *shape: int) -> Any:
+def _zeros(like: Traced, *shape: int) -> Any:
     """An array of zeros with the stack and the dtype of ``like``."""
     return np.zeros((*like.shape[:-1], *shape), like.dtype)
 
 
-def placed(values: Any, index: np.ndarray[Any, Any]) -> Any:
+def placed(values: Traced, index: np.ndarray[Any, Any]) -> Any:
     """values[..., index], a matrix for each vector of the stack."""
     return np.take(values, index, axis=-1)
 
 
-def toeplitz_of(c: Any, r: Any) -> Any:
+def toeplitz_of(c: Traced, r: Traced) -> Any:
     """The matrices with the first columns c and the first rows r, of which the first element is not read."""
     m, n = c.shape[-1], r.shape[-1]
     if c.shape[:-1] != r.shape[:-1]:
@@ -36,20 +39,20 @@ def toeplitz_of(c: Any, r: Any) -> Any:
 
 
 @intercepts("scipy.linalg:toeplitz")
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     c = _vector(c)
     return toeplitz_of(c, np.conj(c) if r is None else _vector(r))
 
 
 @intercepts("scipy.linalg:circulant")
-def circulant(c: Any) -> Any:
+def circulant(c: ArrayLike) -> Any:
     c = _vector(c)
     n = c.shape[-1]
     return placed(c, (np.arange(n)[:, None] - np.arange(n)) % n)
 
 
 @intercepts("scipy.linalg:hankel")
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     c = array(c)
     r = np.zeros_like(c) if r is None else array(r)
     if c.ndim > 1 or r.ndim > 1:
@@ -61,7 +64,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 
 @intercepts("scipy.linalg:leslie")
-def leslie(f: Any, s: Any) -> Any:
+def leslie(f: ArrayLike, s: ArrayLike) -> Any:
     f, s = _vector(f), _vector(s)
     if f.shape[-1] != s.shape[-1] + 1:
         raise ValueError(
@@ -71,15 +74,14 @@ def leslie(f: Any, s: Any) -> Any:
         raise ValueError("The length of s must be at least 1.")
     dtype = common_dtype(f, s)
     n = f.shape[-1]
-    f, s = as_dtype(f, dtype), as_dtype(s, dtype)
     lead = np.broadcast_shapes(f.shape[:-1], s.shape[:-1])
-    f, s = np.broadcast_to(f, (*lead, n)), np.broadcast_to(s, (*lead, n - 1))
+    f, s = np.broadcast_to(as_dtype(f, dtype), (*lead, n)), np.broadcast_to(as_dtype(s, dtype), (*lead, n - 1))
     below = np.concatenate([s[..., None] * np.eye(n - 1, dtype=dtype), _zeros(s, n - 1, 1)], axis=-1)
     return np.concatenate([f[..., None, :], below], axis=-2)
 
 
 @intercepts("scipy.linalg:block_diag")
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: ArrayLike) -> Any:
     blocks = [np.atleast_2d(x) for x in arrays(*arrs)]
     dtype = common_dtype(*blocks)
     lead = np.broadcast_shapes(*[x.shape[:-2] for x in blocks])
@@ -95,7 +97,7 @@ def block_diag(*arrs: Any) -> Any:
 
 
 @intercepts("scipy.linalg:companion")
-def companion(a: Any) -> Any:
+def companion(a: ArrayLike) -> Any:
     a = _vector(a)
     n = a.shape[-1]
     if n < 2:
@@ -108,7 +110,7 @@ def companion(a: Any) -> Any:
 
 
 @intercepts("scipy.linalg:fiedler")
-def fiedler(a: Any) -> Any:
+def fiedler(a: ArrayLike) -> Any:
     a = _vector(a)
     if a.size == 0:
         return np.zeros(0)
@@ -118,7 +120,7 @@ def fiedler(a: Any) -> Any:
 
 
 @intercepts("scipy.linalg:fiedler_companion")
-def fiedler_companion(a: Any) -> Any:
+def fiedler_companion(a: ArrayLike) -> Any:
     a = _vector(a)
     length = a.shape[-1]
     if length <= 2:
@@ -127,7 +129,7 @@ def fiedler_companion(a: Any) -> Any:
         return np.zeros(a.shape, a.dtype)
     if a.ndim == 1 and a[0] == 0.0:
         raise ValueError("Leading coefficient is zero.")
-    a = a / a[..., :1]
+    monic = a / a[..., :1]
     n = length - 1
     index, ones = np.zeros((n, n), int), np.zeros((n, n), bool)  # which coefficient stands where, and the ones
     ones[range(3, n, 2), range(1, n - 2, 2)] = True
@@ -135,12 +137,12 @@ def fiedler_companion(a: Any) -> Any:
     ones[range(0, n - 2, 2), range(2, n, 2)] = True
     index[range(0, n - 1, 2), range(1, n, 2)] = np.arange(length)[2::2]
     index[0, 0], ones[1, 0] = 1, True
-    values = np.where(index > 0, -placed(a, index), np.zeros((), a.dtype))
-    return np.where(ones, np.ones((), a.dtype), values)
+    values = np.where(index > 0, -placed(monic, index), np.zeros((), monic.dtype))
+    return np.where(ones, np.ones((), monic.dtype), values)
 
 
 @intercepts("scipy.linalg:convolution_matrix")
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Any:
     if n <= 0:
         raise ValueError("n must be a positive integer.")
     a = array(a)
@@ -158,7 +160,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 
 @intercepts("scipy.linalg:khatri_rao")
-def khatri_rao(a: Any, b: Any) -> Any:
+def khatri_rao(a: ArrayLike, b: ArrayLike) -> Any:
     a, b = arrays(a, b)
     if a.ndim < 2 or b.ndim < 2:
         raise ValueError("The both arrays should be 2-dimensional.")
@@ -169,12 +171,12 @@ def khatri_rao(a: Any, b: Any) -> Any:
 
 
 @intercepts("scipy.linalg:kron")  # until SciPy 1.16
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Any:
     return np.kron(*arrays(a, b))
 
 
 @intercepts("scipy.linalg:diagsvd")
-def diagsvd(s: Any, M: int, N: int) -> Any:
+def diagsvd(s: ArrayLike, M: int, N: int) -> Any:
     s = _vector(s)
     if s.shape[-1] not in (M, N):
         raise ValueError("Length of s must be M or N.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import (
     adjoint,
@@ -22,7 +24,7 @@ from wengert.ops import linalg as ops
 from wengert.ops.linalg import pivoted
 from wengert.ops.linalg.banded import banded_cholesky, banded_solve
 from wengert.ops.linalg.schur import schur as schur_op
-from wengert.tracing.arguments import array, as_dtype, unsupported
+from wengert.tracing.arguments import Traced, array, as_dtype, unsupported
 from wengert.tracing.emit import record
 from wengert.tracing.functions.linalg import _reflections as reflections
 from wengert.tracing.interception.intercept import intercepts
@@ -30,9 +32,9 @@ from wengert.tracing.interception.intercept import intercepts
 # --------------------------------------------------------------------------------------------------------- Cholesky
 
 
-def _factor(a: Any, lower: bool) -> tuple[Any, Any]:
+def _factor(x: ArrayLike, lower: bool) -> tuple[Any, Any]:
     """The matrix, and the factor in the triangle that is read."""
-    a = np.atleast_2d(inexact(a)[0])
+    a: Any = np.atleast_2d(inexact(x)[0])
     check_square(a, f"Input array is expected to be square but has the shape: {a.shape}.")
     if lower:
         return a, record(ops.cholesky, (a,), {})
@@ -40,22 +42,24 @@ def _factor(a: Any, lower: bool) -> tuple[Any, Any]:
 
 
 @intercepts("scipy.linalg:cholesky")
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The cotangent lies in the triangle that is read, as that of ``numpy.linalg.cholesky`` does."""
     return _factor(a, lower)[1]
 
 
 @intercepts("scipy.linalg:cho_factor")
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The other triangle of the factor keeps the elements of ``a``, as LAPACK leaves them."""
-    a, factor = _factor(a, lower)
-    n = a.shape[-1]
+    matrix, factor = _factor(a, lower)
+    n = matrix.shape[-1]
     mask = np.tri(n, dtype=bool) if lower else np.tri(n, dtype=bool).T
-    return np.where(mask, factor, a), lower
+    return np.where(mask, factor, matrix), lower
 
 
 @intercepts("scipy.linalg:cho_solve")
-def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(
+    c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
     c, lower = c_and_lower
     c, b = inexact(c, b)
     check_square(c, "The factored matrix c is not square.")
@@ -70,14 +74,16 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
 
 
 @intercepts("scipy.linalg:cholesky_banded")
-def cholesky_banded(ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Any:
+def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Any:
     """The corners, which lie outside of the matrix, keep what was given."""
     (ab,) = inexact(ab)
     return record(banded_cholesky, (ab,), {"lower": bool(lower)})
 
 
 @intercepts("scipy.linalg:cho_solve_banded")
-def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve_banded(
+    cb_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
     cb, lower = cb_and_lower
     cb, b = inexact(cb, b)
     if b.ndim == 0 or cb.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
@@ -93,13 +99,13 @@ def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check
 # --------------------------------------------------------------------------------------------------------------- LU
 
 
-def _inverse(p: Any) -> Any:
+def _inverse(p: Traced) -> Any:
     return np.argsort(p, axis=-1)
 
 
 @intercepts("scipy.linalg:lu")
 def lu(
-    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
 ) -> Any:
     """The permutation has no derivative."""
     (a,) = inexact(a)
@@ -117,7 +123,7 @@ def lu(
 
 
 @intercepts("scipy.linalg:lu_factor")
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     (a,) = inexact(a)
     p, low, up = record(pivoted.plu, (a,), {})
     m, n = a.shape[-2:]
@@ -131,7 +137,13 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 @intercepts("scipy.linalg:lu_solve")
-def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def lu_solve(
+    lu_and_piv: tuple[ArrayLike, ArrayLike],
+    b: ArrayLike,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
     factors, piv = lu_and_piv
     factors, b = inexact(factors, b)
     if b.ndim == 0 or factors.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
@@ -155,10 +167,9 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False,
 
 @intercepts("scipy.linalg:ldl")
 def ldl(
-    A: Any, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
+    A: ArrayLike, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    (a,) = inexact(A)
-    a = np.atleast_2d(a)
+    a: Any = np.atleast_2d(inexact(A)[0])
     check_square(a, 'The input array "a" should be square.')
     params = {"lower": bool(lower), "hermitian": bool(hermitian)}
     low, d, p = record(pivoted.ldl, (a,), params)
@@ -168,18 +179,18 @@ def ldl(
 # --------------------------------------------------------------------------------------------------------------- QR
 
 
-def _qr(a: Any, complete: bool) -> tuple[Any, Any]:
+def _qr(a: Traced, complete: bool) -> tuple[Any, Any]:
     return np.linalg.qr(a, "complete" if complete else "reduced")
 
 
-def _pivoted(a: Any) -> tuple[Any, Any]:
+def _pivoted(a: Traced) -> tuple[Any, Any]:
     order = record(pivoted.qr_order, (a,), {})
     return np.take_along_axis(a, order[..., None, :], axis=-1), order
 
 
 @intercepts("scipy.linalg:qr")
 def qr(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     lwork: int | None = None,
     mode: str = "full",
@@ -192,21 +203,21 @@ def qr(
     (a,) = inexact(a)
     if a.ndim < 2:
         raise ValueError("expected a 2-D array")
-    a, *order = _pivoted(a) if pivoting else (a,)
-    m, n = a.shape[-2:]
+    x, *order = _pivoted(a) if pivoting else (a,)
+    m, n = x.shape[-2:]
     if mode == "raw":
-        turned, tau = reflections(a)
+        turned, tau = reflections(x)
         found = np.swapaxes(turned, -1, -2)
         r = np.triu(found if m < n else found[..., :n, :])
         return (found, tau), r, *order
-    q, r = _qr(a, mode != "economic" and m > n)
+    q, r = _qr(x, mode != "economic" and m > n)
     return (r, *order) if mode == "r" else (q, r, *order)
 
 
 @intercepts("scipy.linalg:qr_multiply")
 def qr_multiply(
-    a: Any,
-    c: Any,
+    a: ArrayLike,
+    c: ArrayLike,
     mode: str = "right",
     pivoting: bool = False,
     conjugate: bool = False,
@@ -226,23 +237,23 @@ def qr_multiply(
         raise ValueError(f"Array shapes are not compatible for Q @ c operation: {a.shape} vs {c.shape}")
     if mode == "right" and m != c.shape[-1]:
         raise ValueError(f"Array shapes are not compatible for c @ Q operation: {c.shape} vs {a.shape}")
-    a, *order = _pivoted(a) if pivoting else (a,)
+    x, *order = _pivoted(a) if pivoting else (a,)
     is_complete = mode == "left" and c.shape[-2] > min(m, n)
-    q, r = _qr(a, is_complete)
+    q, r = _qr(x, is_complete)
     q = conj(q) if conjugate else q
     product = q @ c if mode == "left" else c @ q
     product = np.reshape(product, (*product.shape[:-2], -1)) if is_vector else product
     return product, r[..., : min(m, n), :], *order
 
 
-def _flipped(a: Any) -> Any:
+def _flipped(a: Traced) -> Any:
     """The adjoint of the matrix with its rows and columns in the opposite order."""
     return adjoint(a[..., ::-1, ::-1])
 
 
 @intercepts("scipy.linalg:rq")
 def rq(
-    a: Any, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full", check_finite: bool = True
+    a: ArrayLike, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full", check_finite: bool = True
 ) -> Any:
     """a = R Q, from the QR of the flipped adjoint, whose reflections are LAPACK's."""
     if mode not in ("full", "r", "economic"):
@@ -259,7 +270,7 @@ def rq(
 
 
 @intercepts("scipy.linalg:polar")
-def polar(a: Any, side: str = "right") -> Any:
+def polar(a: ArrayLike, side: str = "right") -> Any:
     """Where the matrix is square, or has full rank on the longer side, by its own rule; otherwise by the SVD."""
     if side not in ("right", "left"):
         raise ValueError("`side` must be either 'right' or 'left'")
@@ -278,7 +289,7 @@ def polar(a: Any, side: str = "right") -> Any:
 
 
 @intercepts("scipy.linalg:orthogonal_procrustes")
-def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True) -> Any:
     """The unitary factor of Aᴴ B, and the sum of its singular values."""
     A, B = inexact(A, B)
     if A.ndim < 2:
@@ -291,11 +302,11 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
 
 @intercepts("scipy.linalg:schur")
 def schur(
-    a: Any,
+    a: ArrayLike,
     output: str = "real",
     lwork: int | None = None,
     overwrite_a: bool = False,
-    sort: Any = None,
+    sort: str | Callable[..., Any] | None = None,
     check_finite: bool = True,
 ) -> Any:
     """The derivative is that of LAPACK's form, whose blocks of real matrices have equal elements on their diagonal. It
@@ -306,13 +317,13 @@ def schur(
         raise unsupported("scipy.linalg.schur: sort is a function", "sort='lhp', 'rhp', 'iuc' or 'ouc'")
     if sort not in (None, "lhp", "rhp", "iuc", "ouc"):
         raise ValueError("'sort' parameter must either be 'None', or a callable, or one of ('lhp','rhp','iuc','ouc')")
-    a = square(a)
-    if output in ("complex", "c") and a.dtype.kind != "c":
-        a = as_dtype(a, np.complex64 if a.dtype.char == "f" else np.complex128)
-    t, z = record(schur_op, (a,), {"sort": sort})
+    x = square(a)
+    if output in ("complex", "c") and x.dtype.kind != "c":
+        x = as_dtype(x, np.complex64 if x.dtype.char == "f" else np.complex128)
+    t, z = record(schur_op, (x,), {"sort": sort})
     if sort is None:
         return t, z
-    w = np.diagonal(t, axis1=-2, axis2=-1) if a.dtype.kind == "c" else np.linalg.eigvals(a)
+    w: Any = np.diagonal(t, axis1=-2, axis2=-1) if x.dtype.kind == "c" else np.linalg.eigvals(x)
     chosen = {
         "lhp": lambda: real(w) < 0,
         "rhp": lambda: real(w) >= 0,
@@ -323,66 +334,66 @@ def schur(
 
 
 @intercepts("scipy.linalg:rsf2csf")
-def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> Any:
     """A rotation for each block of two rows, which are found by a look, guarded. Source: SciPy's own code."""
-    T, Z = inexact(T, Z)
-    for name, x in (("Z", Z), ("T", T)):
+    t, z = inexact(T, Z)
+    for name, x in (("Z", z), ("T", t)):
         if x.ndim != 2 or x.shape[0] != x.shape[1]:
             raise ValueError(f"Input '{name}' must be square.")
-    if T.shape[0] != Z.shape[0]:
-        raise ValueError(f"Input array shapes must match: Z: {Z.shape} vs. T: {T.shape}")
-    dtype = np.result_type(T.dtype, np.complex64)
-    n = T.shape[0]
-    T, Z = as_dtype(T, dtype), as_dtype(Z, dtype)
+    if t.shape[0] != z.shape[0]:
+        raise ValueError(f"Input array shapes must match: Z: {z.shape} vs. T: {t.shape}")
+    dtype = np.result_type(t.dtype, np.complex64)
+    n = t.shape[0]
+    t, z = as_dtype(t, dtype), as_dtype(z, dtype)
     for m in range(n - 1, 0, -1):
-        pair, below = slice(m - 1, m + 1), np.abs(T[m, m - 1])
-        if below > float(np.finfo(np.float64).eps) * (np.abs(T[m - 1, m - 1]) + np.abs(T[m, m])):
-            mu = np.linalg.eigvals(T[pair, pair])[0] - T[m, m]
+        pair, below = slice(m - 1, m + 1), np.abs(t[m, m - 1])
+        if below > float(np.finfo(np.float64).eps) * (np.abs(t[m - 1, m - 1]) + np.abs(t[m, m])):
+            mu = np.linalg.eigvals(t[pair, pair])[0] - t[m, m]
             r = np.sqrt(np.abs(mu) ** 2 + below**2)
-            c, s = mu / r, T[m, m - 1] / r
+            c, s = mu / r, t[m, m - 1] / r
             turn = np.stack([np.stack([np.conj(c), s]), np.stack([-s, c])])
-            rows = np.concatenate([T[pair, : m - 1], turn @ T[pair, m - 1 :]], axis=1)
-            T = np.concatenate([T[: m - 1], rows, T[m + 1 :]], axis=0)
+            rows = np.concatenate([t[pair, : m - 1], turn @ t[pair, m - 1 :]], axis=1)
+            t = np.concatenate([t[: m - 1], rows, t[m + 1 :]], axis=0)
             back = adjoint(turn)
-            columns = np.concatenate([T[: m + 1, pair] @ back, T[m + 1 :, pair]], axis=0)
-            T = np.concatenate([T[:, : m - 1], columns, T[:, m + 1 :]], axis=1)
-            Z = np.concatenate([Z[:, : m - 1], Z[:, pair] @ back, Z[:, m + 1 :]], axis=1)
+            columns = np.concatenate([t[: m + 1, pair] @ back, t[m + 1 :, pair]], axis=0)
+            t = np.concatenate([t[:, : m - 1], columns, t[:, m + 1 :]], axis=1)
+            z = np.concatenate([z[:, : m - 1], z[:, pair] @ back, z[:, m + 1 :]], axis=1)
         keep = np.ones((n, n), bool)
         keep[m, m - 1] = False
-        T = np.where(keep, T, np.zeros((), dtype))
-    return T, Z
+        t = np.where(keep, t, np.zeros((), dtype))
+    return t, z
 
 
 @intercepts("scipy.linalg:hessenberg")
-def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """By Householder's reflections, as LAPACK's gehrd, a step a column.
+def hessenberg(a: ArrayLike, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Householder's reflections make the form, as in LAPACK's gehrd, a step a column.
 
     Source: Golub & Van Loan, Matrix Computations, algorithm 7.4.2; LAPACK's larfg for the signs.
     """
-    a = square(a)
-    n = a.shape[-1]
+    h: Any = square(a)
+    n = h.shape[-1]
     if n <= 2:
-        return (a, np.eye(n)) if calc_q else a
-    q: Any = np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape)
-    for k in range(n - 1 if a.dtype.kind == "c" else n - 2):  # complex: the last element is made real
-        v, tau = _reflection(a[..., k + 1 :, k])
-        below = a[..., k + 1 :, :]
+        return (h, np.eye(n)) if calc_q else h
+    q: Any = np.broadcast_to(np.eye(n, dtype=h.dtype), h.shape)
+    for k in range(n - 1 if h.dtype.kind == "c" else n - 2):  # complex: the last element is made real
+        v, tau = _reflection(h[..., k + 1 :, k])
+        below = h[..., k + 1 :, :]
         below = below - np.conj(tau)[..., None, None] * v[..., :, None] * (np.conj(v)[..., None, :] @ below)
-        a = np.concatenate([a[..., : k + 1, :], below], axis=-2)
-        a = _times_reflection(a, v, tau, k + 1)
+        h = np.concatenate([h[..., : k + 1, :], below], axis=-2)
+        h = _times_reflection(h, v, tau, k + 1)
         q = _times_reflection(q, v, tau, k + 1)
-    a = np.triu(a, -1)
-    return (a, q) if calc_q else a
+    h = np.triu(h, -1)
+    return (h, q) if calc_q else h
 
 
-def _times_reflection(x: Any, v: Any, tau: Any, first: int) -> Any:
+def _times_reflection(x: Traced, v: Traced, tau: Traced, first: int) -> Any:
     """x (1 − τ v vᴴ), on the columns from ``first`` on."""
     right = x[..., first:]
     right = right - tau[..., None, None] * (right @ v[..., :, None]) * np.conj(v)[..., None, :]
     return np.concatenate([x[..., :first], right], axis=-1)
 
 
-def _reflection(x: Any) -> tuple[Any, Any]:
+def _reflection(x: Traced) -> tuple[Any, Any]:
     """v, with v₀ = 1, and τ with (1 − τ v vᴴ)ᴴ x = β e₀, β real; τ = 0 if x is that already."""
     first, rest = x[..., 0], x[..., 1:]
     size = np.sum(np.abs(rest) ** 2, axis=-1)

@@ -6,27 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from wengert.of_scipy.linalg.operands import adjoint, check_square, common_lead, double, inexact
+from wengert.of_scipy.linalg.operands import adjoint, common_lead, double, inexact, square
 from wengert.ops.linalg import functions as ops
 from wengert.ops.linalg.schur import schur
-from wengert.tracing.arguments import as_dtype, holds, unsupported
+from wengert.tracing.arguments import Traced, as_dtype, holds, unsupported
 from wengert.tracing.emit import record
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 NOT_SQUARE = "expected square array_like input"
 
 
-def _square(A: Any) -> Any:
-    (A,) = inexact(A)
-    check_square(A, NOT_SQUARE)
-    return A
+def _square(A: ArrayLike) -> Tracer:
+    return square(A, NOT_SQUARE)
 
 
-def _stack(A: Any) -> Any:
+def _stack(x: ArrayLike) -> Tracer:
     """Square matrices, with the errors of ``expm`` and ``sqrtm``."""
-    (A,) = inexact(A)
+    (A,) = inexact(x)
     if A.ndim < 2:
         raise np.linalg.LinAlgError("The input array must be at least two-dimensional")
     if A.shape[-1] != A.shape[-2]:
@@ -34,13 +34,13 @@ def _stack(A: Any) -> Any:
     return A
 
 
-def _real_if_it_is(A: Any, F: Any) -> Any:
+def _real_if_it_is(A: Traced, F: Traced) -> Any:
     """The real part of F, if A is real and all imaginary parts are zero: a look at whether, guarded. In a batch F is
     complex."""
     return F.real if A.dtype.kind != "c" and holds(np.all(F.imag == 0)) else F
 
 
-def _real_if_nearly(A: Any, F: Any) -> Any:
+def _real_if_nearly(A: Traced, F: Traced) -> Any:
     """The real part of F if A is real and all imaginary parts are rounding errors, as SciPy's ``_maybe_real``."""
     if A.dtype.kind == "c" or F.dtype.kind != "c":
         return F
@@ -49,7 +49,7 @@ def _real_if_nearly(A: Any, F: Any) -> Any:
 
 
 @intercepts("scipy.linalg:expm")
-def expm(A: Any) -> Any:
+def expm(A: ArrayLike) -> Any:
     """exp(A), by scaling and squaring (Higham 2005, SIAM J. Matrix Anal. Appl. 26:4, algorithm 2.3)."""
     (A,) = inexact(A)
     if A.size == 1 and A.ndim < 2:
@@ -59,7 +59,7 @@ def expm(A: Any) -> Any:
 
 @intercepts("scipy.linalg:expm_frechet")
 def expm_frechet(
-    A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
+    A: ArrayLike, E: ArrayLike, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
     A, E = double(A, E)
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
@@ -76,7 +76,7 @@ def expm_frechet(
 
 
 @intercepts("scipy.linalg:expm_cond")
-def expm_cond(A: Any, check_finite: bool = True) -> Any:
+def expm_cond(A: ArrayLike, check_finite: bool = True) -> Any:
     """‖K‖ ‖A‖ / ‖exp A‖, where K is the matrix of the derivative; all norms are Frobenius's."""
     (A,) = double(A)
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
@@ -90,7 +90,7 @@ def expm_cond(A: Any, check_finite: bool = True) -> Any:
 
 
 @intercepts("scipy.linalg:logm")
-def logm(A: Any, disp: bool = True) -> Any:
+def logm(A: ArrayLike, disp: bool = True) -> Any:
     """The warning that the result may be inaccurate is not given; ``disp=False`` says how inaccurate it is."""
     (A,) = double(_square(A))
     F = _real_if_it_is(A, record(ops.logm, (A,), {}))
@@ -100,16 +100,15 @@ def logm(A: Any, disp: bool = True) -> Any:
 
 
 @intercepts("scipy.linalg:fractional_matrix_power")
-def fractional_matrix_power(A: Any, t: Any) -> Any:
+def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Any:
     """The exponent may be traced, and has a derivative, A^t log A."""
     (A,) = double(_square(A))
-    (t,) = inexact(t)
-    t = as_dtype(t, np.float64)
-    return _real_if_it_is(A, record(ops.matrix_power, tuple(common_lead((2, 0), A, t)), {}))
+    power: Any = as_dtype(inexact(t)[0], np.float64)
+    return _real_if_it_is(A, record(ops.matrix_power, tuple(common_lead((2, 0), A, power)), {}))
 
 
 @intercepts("scipy.linalg:sqrtm")
-def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
+def sqrtm(A: ArrayLike, disp: bool = True, blocksize: int = 64) -> Any:
     A = _stack(A)
     F = _real_if_it_is(A, record(ops.sqrtm, (A,), {}))
     if disp:
@@ -118,53 +117,53 @@ def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
 
 
 @intercepts("scipy.linalg:signm")
-def signm(A: Any, disp: bool = True) -> Any:
+def signm(A: ArrayLike, disp: bool = True) -> Any:
     if not disp:
         raise unsupported("scipy.linalg.signm: disp=False is not traced", "signm(A)")
     return record(ops.signm, (_square(A),), {})
 
 
-def _of_imaginary(A: Any) -> Any:
+def _of_imaginary(A: Traced) -> Any:
     """exp(iA), of a real matrix in the complex dtype of its precision."""
     return expm(1j * A)
 
 
 @intercepts("scipy.linalg:cosm")
-def cosm(A: Any) -> Any:
+def cosm(A: ArrayLike) -> Any:
     A = _square(A)
     return 0.5 * (expm(1j * A) + expm(-1j * A)) if A.dtype.kind == "c" else _of_imaginary(A).real
 
 
 @intercepts("scipy.linalg:sinm")
-def sinm(A: Any) -> Any:
+def sinm(A: ArrayLike) -> Any:
     A = _square(A)
     return -0.5j * (expm(1j * A) - expm(-1j * A)) if A.dtype.kind == "c" else _of_imaginary(A).imag
 
 
 @intercepts("scipy.linalg:tanm")
-def tanm(A: Any) -> Any:
+def tanm(A: ArrayLike) -> Any:
     return np.linalg.solve(cosm(A), sinm(A))
 
 
 @intercepts("scipy.linalg:coshm")
-def coshm(A: Any) -> Any:
+def coshm(A: ArrayLike) -> Any:
     A = _square(A)
     return 0.5 * (expm(A) + expm(-A))
 
 
 @intercepts("scipy.linalg:sinhm")
-def sinhm(A: Any) -> Any:
+def sinhm(A: ArrayLike) -> Any:
     A = _square(A)
     return 0.5 * (expm(A) - expm(-A))
 
 
 @intercepts("scipy.linalg:tanhm")
-def tanhm(A: Any) -> Any:
+def tanhm(A: ArrayLike) -> Any:
     return np.linalg.solve(coshm(A), sinhm(A))
 
 
 @intercepts("scipy.linalg:funm", AT_FUNCTIONS)
-def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """Z F Zᴴ, where F is the function of the triangular matrix T of Schur's form, by Parlett's recurrence.
 
     One step finds one diagonal of F, which commutes with T. The derivative is that of Schur's form: NaN if eigenvalues

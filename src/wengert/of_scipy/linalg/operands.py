@@ -1,4 +1,4 @@
-"""What functions of ``scipy.linalg`` share: operands in SciPy's dtypes, matrices and vectors in stacks, triangles."""
+"""Small things that functions of ``scipy.linalg`` share: operands in SciPy's dtypes, stacks, triangles."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.ops import linalg as ops
-from wengert.tracing.arguments import arrays, as_dtype
+from wengert.ops.op import Op
+from wengert.tracing.arguments import Traced, arrays, as_dtype
 from wengert.tracing.emit import record
+from wengert.tracing.tracer import Tracer
 
 SINGLE = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
 """The dtypes of double precision, by the characters of those of single precision."""
 
 
-def inexact(*xs: Any) -> list[Any]:
+def inexact(*xs: ArrayLike) -> list[Tracer]:
     """Operands in the one dtype that LAPACK computes in: integers as float64, half precision as single."""
     made = arrays(*xs)
     for x in made:
@@ -31,33 +34,33 @@ def inexact(*xs: Any) -> list[Any]:
     return [as_dtype(x, dtype) for x in made]
 
 
-def double(*xs: Any) -> list[Any]:
+def double(*xs: ArrayLike) -> list[Tracer]:
     """Operands in the one dtype of double precision that some of SciPy's functions always compute in."""
     made = inexact(*xs)
     dtype = SINGLE.get(made[0].dtype.char, made[0].dtype)
     return [as_dtype(x, dtype) for x in made]
 
 
-def check_square(x: Any, wrong: str = "expected square matrix") -> None:
+def check_square(x: Traced, wrong: str = "expected square matrix") -> None:
     """Raise the ValueError with SciPy's words if the matrices are not square."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(wrong)
 
 
-def square(x: Any, wrong: str = "expected square matrix") -> Any:
+def square(x: ArrayLike, wrong: str = "expected square matrix") -> Tracer:
     """One operand, of square matrices."""
-    (x,) = inexact(x)
-    check_square(x, wrong)
-    return x
+    (found,) = inexact(x)
+    check_square(found, wrong)
+    return found
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Traced) -> Any:
     """Each matrix transposed and conjugated."""
     x = np.swapaxes(x, -1, -2)
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def conj(x: Any) -> Any:
+def conj(x: Traced) -> Any:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
@@ -65,7 +68,7 @@ def real(x: Any) -> Any:
     return x.real if x.dtype.kind == "c" else x
 
 
-def common_lead(cores: Sequence[int], *xs: Any) -> list[Any]:
+def common_lead(cores: Sequence[int], *xs: Traced) -> list[Any]:
     """Operands broadcast over one stack; operand k has ``cores[k]`` axes for each example."""
     leads = [x.shape[: x.ndim - core] for x, core in zip(xs, cores, strict=True)]
     lead = np.broadcast_shapes(*leads)
@@ -75,14 +78,14 @@ def common_lead(cores: Sequence[int], *xs: Any) -> list[Any]:
     ]
 
 
-def with_columns(op: Any, params: dict[str, Any], a: Any, b: Any, core: int = 2) -> Any:
+def with_columns(op: Op, params: dict[str, Any], a: Traced, b: Traced, core: int = 2) -> Any:
     """The op on matrices ``a`` and right-hand sides ``b``, which are vectors if ``b`` has one axis."""
     columns = b[:, None] if b.ndim == 1 else b
     x = record(op, tuple(common_lead((core, 2), a, columns)), params)
     return x[..., 0] if b.ndim == 1 else x
 
 
-def symmetric(a: Any, lower: bool, hermitian: bool) -> Any:
+def symmetric(a: Traced, lower: bool, hermitian: bool) -> Any:
     """The matrices of which one triangle is read: of Hermitian ones, only real parts of the diagonal."""
     one = np.tril(a, -1) if lower else np.triu(a, 1)
     other = adjoint(one) if hermitian else np.swapaxes(one, -1, -2)
@@ -92,7 +95,7 @@ def symmetric(a: Any, lower: bool, hermitian: bool) -> Any:
     return one + diagonal + other
 
 
-def triangular_solve(a: Any, b: Any, lower: bool, transpose: bool = False) -> Any:
+def triangular_solve(a: Traced, b: Traced, lower: bool, transpose: bool = False) -> Any:
     """a⁻¹ b, or a⁻ᵀ b, for b[..., n, k]; only one triangle of a is read."""
     return record(
         ops.triangular_solve, tuple(common_lead((2, 2), a, b)), {"lower": bool(lower), "transpose": transpose}

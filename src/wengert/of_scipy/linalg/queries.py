@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import inexact
-from wengert.tracing.arguments import array, concrete
+from wengert.tracing.arguments import Traced, array, concrete
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
 
@@ -19,29 +20,35 @@ def _scipy(name: str) -> Any:
 
 
 @intercepts("scipy.linalg:norm")
-def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
+def norm(
+    a: ArrayLike,
+    ord: int | float | str | None = None,
+    axis: int | tuple[int, int] | None = None,
+    keepdims: bool = False,
+    check_finite: bool = True,
+) -> Any:
     (a,) = inexact(a)
     if a.size == 0 and axis is None:
         return np.sum(np.abs(a), keepdims=keepdims)
-    return np.linalg.norm(a, ord=ord, axis=axis, keepdims=keepdims)
+    return np.linalg.norm(a, ord, axis, keepdims)  # type: ignore[call-overload]  # its stub has each norm by name
 
 
 @intercepts("scipy.linalg:bandwidth")
-def bandwidth(a: Any) -> Any:
+def bandwidth(a: ArrayLike) -> Any:
     return _scipy("bandwidth")(concrete(a != 0, "the bandwidth of a matrix"))
 
 
 @intercepts("scipy.linalg:issymmetric")
-def issymmetric(a: Any, atol: float | None = None, rtol: float | None = None) -> bool:
+def issymmetric(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> bool:
     return _is_like(a, np.swapaxes(array(a), -1, -2), "issymmetric", atol, rtol)
 
 
 @intercepts("scipy.linalg:ishermitian")
-def ishermitian(a: Any, atol: float | None = None, rtol: float | None = None) -> bool:
+def ishermitian(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> bool:
     return _is_like(a, np.conj(np.swapaxes(array(a), -1, -2)), "ishermitian", atol, rtol)
 
 
-def _is_like(a: Any, other: Any, name: str, atol: float | None, rtol: float | None) -> Any:
+def _is_like(a: ArrayLike, other: Traced, name: str, atol: float | None, rtol: float | None) -> Any:
     """Whether a matrix equals its transpose or adjoint: a look at whether, and not at the values."""
     a = array(a)
     if a.ndim < 2:

@@ -19,7 +19,7 @@ REFUSED = {
 
 
 def _refuse(name: str, instead: str) -> None:
-    def refused(*args: Any, **kwargs: Any) -> Any:
+    def refused(*args: object, **kwargs: object) -> Any:
         raise unsupported(f"scipy.linalg.{name} is not traced: nobody has written its derivative", instead)
 
     intercepts(f"scipy.linalg:{name}")(refused)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import (
     check_square,
@@ -20,7 +21,7 @@ from wengert.of_scipy.linalg.operands import (
 from wengert.ops import linalg as ops
 from wengert.ops.linalg.banded import banded_solve, hermitian_banded_solve, toeplitz_solve
 from wengert.ops.linalg.drivers import pinv_by
-from wengert.tracing.arguments import concrete, unsupported
+from wengert.tracing.arguments import Traced, concrete, unsupported
 from wengert.tracing.emit import record
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
@@ -45,7 +46,7 @@ STRUCTURES = (
 )
 
 
-def structured(a: Any, structure: str, lower: bool) -> Any:
+def structured(a: Traced, structure: str, lower: bool) -> Any:
     """The matrix of which a solver for this structure reads a part, and its triangle of zeros."""
     if structure in ("symmetric", "hermitian", "positive definite"):
         return symmetric(a, lower, structure != "symmetric")
@@ -62,8 +63,8 @@ def structured(a: Any, structure: str, lower: bool) -> Any:
 
 @intercepts("scipy.linalg:solve")
 def solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
@@ -102,20 +103,18 @@ def solve(
         end = np.zeros((*a.shape[:-2], 1), a.dtype)
         ab = np.stack([np.concatenate([end, band[0]], -1), band[1], np.concatenate([band[2], end], -1)], -2)
         return with_columns(banded_solve, {"lower": 1, "upper": 1, "transpose": is_transposed}, ab, b)
-    a = structured(a, structure, lower)
-    if is_transposed:
-        a = np.swapaxes(a, -1, -2)
-    x = np.linalg.solve(a, b[:, None] if b.ndim == 1 else b)
+    matrix = structured(a, structure, lower)
+    x = np.linalg.solve(np.swapaxes(matrix, -1, -2) if is_transposed else matrix, b[:, None] if b.ndim == 1 else b)
     return x[..., 0] if b.ndim == 1 else x
 
 
-def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
-    """By Cholesky's factorisation of the triangle that is read."""
+def _solve_positive(a: Traced, b: Traced, lower: bool) -> Any:
+    """The solution by Cholesky's factorisation of the triangle that is read."""
     factor = record(ops.cholesky, (a if lower else conj(np.swapaxes(a, -1, -2)),), {})
     return solve_factored(factor, b)
 
 
-def solve_factored(factor: Any, b: Any) -> Any:
+def solve_factored(factor: Traced, b: Traced) -> Any:
     """(L Lᴴ)⁻¹ b."""
     columns = b[:, None] if b.ndim == 1 else b
     y = triangular_solve(factor, columns, True)
@@ -125,8 +124,8 @@ def solve_factored(factor: Any, b: Any) -> Any:
 
 @intercepts("scipy.linalg:solve_triangular")
 def solve_triangular(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     trans: int | str = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
@@ -148,8 +147,8 @@ def solve_triangular(
 @intercepts("scipy.linalg:solve_banded")
 def solve_banded(
     l_and_u: tuple[int, int],
-    ab: Any,
-    b: Any,
+    ab: ArrayLike,
+    b: ArrayLike,
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
@@ -168,8 +167,8 @@ def solve_banded(
 
 @intercepts("scipy.linalg:solveh_banded")
 def solveh_banded(
-    ab: Any,
-    b: Any,
+    ab: ArrayLike,
+    b: ArrayLike,
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     lower: bool = False,
@@ -181,7 +180,7 @@ def solveh_banded(
     return with_columns(hermitian_banded_solve, {"lower": bool(lower)}, ab, b)
 
 
-def _column_and_row(c_or_cr: Any, *others: Any) -> list[Any]:
+def _column_and_row(c_or_cr: ArrayLike | tuple[ArrayLike, ArrayLike], *others: ArrayLike) -> list[Tracer]:
     """c, r and others in double precision; r is the conjugate of c if none is given."""
     if isinstance(c_or_cr, tuple):
         return double(*c_or_cr, *others)
@@ -190,8 +189,8 @@ def _column_and_row(c_or_cr: Any, *others: Any) -> list[Any]:
 
 
 @intercepts("scipy.linalg:solve_toeplitz")
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """By Levinson's recursion, in O(n²) operations; so are the derivatives."""
+def solve_toeplitz(c_or_cr: ArrayLike | tuple[ArrayLike, ArrayLike], b: ArrayLike, check_finite: bool = True) -> Any:
+    """Levinson's recursion takes O(n²) operations; so do the derivatives."""
     if b is None:
         raise ValueError("`b` must be an array, not None.")
     c, r, b = _column_and_row(c_or_cr, b)
@@ -203,8 +202,13 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
 
 
 @intercepts("scipy.linalg:matmul_toeplitz")
-def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None) -> Any:
-    """By the FFT of the circulant matrix of which T is a part."""
+def matmul_toeplitz(
+    c_or_cr: ArrayLike | tuple[ArrayLike, ArrayLike],
+    x: ArrayLike,
+    check_finite: bool = False,
+    workers: int | None = None,
+) -> Any:
+    """The product is a part of that with a circulant matrix, which FFTs make."""
     c, r, x = _column_and_row(c_or_cr, x)
     if x.ndim == 0 or x.shape[0 if x.ndim == 1 else -2] != r.shape[-1]:
         raise ValueError("Incompatible dimensions.")
@@ -226,16 +230,16 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: i
 
 @intercepts("scipy.linalg:solve_circulant")
 def solve_circulant(
-    c: Any,
-    b: Any,
+    c: ArrayLike,
+    b: ArrayLike,
     singular: str = "raise",
-    tol: Any = None,
+    tol: float | Traced | None = None,
     caxis: int = -1,
     baxis: int = 0,
     outaxis: int = 0,
 ) -> Any:
-    """By division of transforms. Whether the matrix is nearly singular is a look, guarded; ``singular="lstsq"`` leaves
-    out what is divided by zero."""
+    """The solution is a quotient of transforms. Whether the matrix is nearly singular is a look, guarded;
+    ``singular="lstsq"`` leaves out what is divided by zero."""
     c, b = [np.atleast_1d(x) for x in inexact(c, b)]
     for name, x, axis in (("c", c, caxis), ("b", b, baxis)):
         if not -x.ndim <= axis < x.ndim:
@@ -267,7 +271,12 @@ def solve_circulant(
 
 @intercepts("scipy.linalg:inv")
 def inv(
-    a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: str | None = None, lower: bool = False
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    *,
+    assume_a: str | None = None,
+    lower: bool = False,
 ) -> Any:
     structure = NAMES.get(assume_a, assume_a)
     if structure not in STRUCTURES:
@@ -278,7 +287,7 @@ def inv(
 
 
 @intercepts("scipy.linalg:det")
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     (a,) = double(a)  # SciPy's results are of double precision
     if a.ndim < 2:
         raise ValueError("The input array must be at least two-dimensional.")
@@ -286,7 +295,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return record(ops.det, (a,), {})
 
 
-def _limits(x: Any, atol: Any, rtol: Any) -> tuple[float, float]:
+def _limits(x: Traced, atol: float | None, rtol: float | None) -> tuple[float, float]:
     for name, given in (("atol", atol), ("rtol", rtol)):
         if type(given) is Tracer:
             raise unsupported(f"scipy.linalg.pinv: {name} is traced", f"{name} as a number that is not traced")
@@ -297,13 +306,20 @@ def _limits(x: Any, atol: Any, rtol: Any) -> tuple[float, float]:
     return atol, rtol
 
 
-def _rank(a: Any, atol: float, rtol: float) -> Any:
+def _rank(a: Traced, atol: float, rtol: float) -> Any:
     s = np.linalg.svd(a, compute_uv=False)
     return np.count_nonzero(s > atol + rtol * np.max(s, axis=-1, keepdims=True, initial=0), axis=-1)
 
 
 @intercepts("scipy.linalg:pinv")
-def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True) -> Any:
+def pinv(
+    a: ArrayLike,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
     """Its derivative is that among the matrices of the same rank."""
     (a,) = inexact(a)
     if a.ndim < 2:
@@ -315,20 +331,24 @@ def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = Fals
 
 @intercepts("scipy.linalg:pinvh")
 def pinvh(
-    a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False, check_finite: bool = True
+    a: ArrayLike,
+    atol: float | None = None,
+    rtol: float | None = None,
+    lower: bool = True,
+    return_rank: bool = False,
+    check_finite: bool = True,
 ) -> Any:
-    a = square(a, 'expected square "a" matrix')
-    a = symmetric(a, lower, True)
-    atol, rtol = _limits(a, atol, rtol)
-    found = record(pinv_by, (a,), {"atol": atol, "rtol": rtol})
-    return (found, _rank(a, atol, rtol)) if return_rank else found
+    x = symmetric(square(a, 'expected square "a" matrix'), lower, True)
+    atol, rtol = _limits(x, atol, rtol)
+    found = record(pinv_by, (x,), {"atol": atol, "rtol": rtol})
+    return (found, _rank(x, atol, rtol)) if return_rank else found
 
 
 @intercepts("scipy.linalg:lstsq")
 def lstsq(
-    a: Any,
-    b: Any,
-    cond: Any = None,
+    a: ArrayLike,
+    b: ArrayLike,
+    cond: float | None = None,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,

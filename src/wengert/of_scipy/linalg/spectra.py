@@ -5,9 +5,11 @@ Vectors have the signs that SciPy's routine gives them. Their derivatives are as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import (
     adjoint,
@@ -20,7 +22,8 @@ from wengert.of_scipy.linalg.operands import (
 )
 from wengert.ops import linalg as ops
 from wengert.ops.linalg import drivers
-from wengert.tracing.arguments import array, as_dtype, concrete, holds, unsupported
+from wengert.ops.op import Op
+from wengert.tracing.arguments import Traced, array, as_dtype, concrete, holds, unsupported
 from wengert.tracing.emit import record
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
@@ -28,15 +31,15 @@ from wengert.tracing.tracer import Tracer
 # ------------------------------------------------------------------------------------------------ general matrices
 
 
-def _real_vectors(a: Any, w: Any, v: Any) -> Any:
+def _real_vectors(a: Traced, w: Traced, v: Traced) -> Any:
     """The vectors of a real matrix are real if all eigenvalues are: a look, guarded. In a batch they are complex."""
     return v.real if a.dtype.kind != "c" and holds(np.all(w.imag == 0)) else v
 
 
 @intercepts("scipy.linalg:eig")
 def eig(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike | None = None,
     left: bool = False,
     right: bool = True,
     overwrite_a: bool = False,
@@ -59,7 +62,7 @@ def eig(
     return values, *found
 
 
-def _general(a: Any, b: Any, left: bool, right: bool, homogeneous: bool) -> Any:
+def _general(a: ArrayLike, b: ArrayLike, left: bool, right: bool, homogeneous: bool) -> Any:
     """The vectors of a v = w b v have length one. A derivative needs b⁻¹: LinAlgError if b is singular."""
     if left or homogeneous:
         which = "left" if left else "homogeneous_eigvals"
@@ -76,7 +79,11 @@ def _general(a: Any, b: Any, left: bool, right: bool, homogeneous: bool) -> Any:
 
 @intercepts("scipy.linalg:eigvals")
 def eigvals(
-    a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
 ) -> Any:
     return eig(a, b, left=False, right=False, homogeneous_eigvals=homogeneous_eigvals)
 
@@ -84,7 +91,9 @@ def eigvals(
 # ---------------------------------------------------------------------------------------------- Hermitian matrices
 
 
-def _indices(w: Any, by_index: Any, by_value: Any, n: int) -> tuple[int, int] | None:
+def _indices(
+    w: Any, by_index: Sequence[int] | None, by_value: Sequence[float | Traced] | None, n: int
+) -> tuple[int, int] | None:
     """The first and the last eigenvalue that is asked for; how many lie between two values is a look, guarded."""
     if by_index is not None and by_value is not None:
         raise ValueError("Either index or value subset can be requested.")
@@ -109,14 +118,14 @@ def _indices(w: Any, by_index: Any, by_value: Any, n: int) -> tuple[int, int] | 
     return None
 
 
-def _part(w: Any, v: Any, subset: tuple[int, int] | None) -> tuple[Any, Any]:
+def _part(w: Traced, v: Traced, subset: tuple[int, int] | None) -> tuple[Any, Any]:
     if subset is None:
         return w, v
     chosen = slice(subset[0], subset[1] + 1)
     return w[..., chosen], v[..., :, chosen]
 
 
-def _values(a: Any, lower: bool) -> Any:
+def _values(a: Traced, lower: bool) -> Any:
     return record(ops.eigh, (a,), {"lower": lower, "any_vectors": True})[0]
 
 
@@ -125,8 +134,8 @@ DRIVERS = (None, "ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
 
 @intercepts("scipy.linalg:eigh")
 def eigh(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike | None = None,
     *,
     lower: bool = True,
     eigvals_only: bool = False,
@@ -134,8 +143,8 @@ def eigh(
     overwrite_b: bool = False,
     type: int = 1,
     check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
+    subset_by_index: Sequence[int] | None = None,
+    subset_by_value: Sequence[float | Traced] | None = None,
     driver: str | None = None,
 ) -> Any:
     """Generalised problems are reduced to standard ones by Cholesky's factor of ``b``, as LAPACK's sygvd does.
@@ -162,14 +171,14 @@ def eigh(
     a, b = square(a, 'expected square "a" matrix'), square(b, 'expected square "b" matrix')
     if b.shape[-2:] != a.shape[-2:]:
         raise ValueError(f"wrong b dimensions {b.shape}, should be {a.shape}")
-    a, b = common_lead((2, 2), a, b)
-    a = symmetric(a, lower, True)
-    factor = record(ops.cholesky, (b if lower else adjoint(b),), {})
+    matrix, other = common_lead((2, 2), a, b)
+    matrix = symmetric(matrix, lower, True)
+    factor = record(ops.cholesky, (other if lower else adjoint(other),), {})
     if type == 1:
-        half = triangular_solve(factor, a, True)
+        half = triangular_solve(factor, matrix, True)
         reduced = triangular_solve(factor, adjoint(half), True)
     else:
-        reduced = adjoint(factor) @ (a @ factor)
+        reduced = adjoint(factor) @ (matrix @ factor)
     standard = {"gv": "ev", "gvx": "evx", "gvd": "evd", None: "evx" if has_subset else "evd"}[driver]
     found = _standard(reduced, lower, standard, eigvals_only, subset_by_index, subset_by_value)
     if eigvals_only:
@@ -179,7 +188,14 @@ def eigh(
     return w, v
 
 
-def _standard(a: Any, lower: bool, driver: str | None, only: bool, by_index: Any, by_value: Any) -> Any:
+def _standard(
+    a: Traced,
+    lower: bool,
+    driver: str | None,
+    only: bool,
+    by_index: Sequence[int] | None,
+    by_value: Sequence[float | Traced] | None,
+) -> Any:
     n = a.shape[-1]
     has_subset = by_index is not None or by_value is not None
     if only or (driver == "evd" and not has_subset):
@@ -198,16 +214,16 @@ def _standard(a: Any, lower: bool, driver: str | None, only: bool, by_index: Any
 
 @intercepts("scipy.linalg:eigvalsh")
 def eigvalsh(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike | None = None,
     *,
     lower: bool = True,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     type: int = 1,
     check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
+    subset_by_index: Sequence[int] | None = None,
+    subset_by_value: Sequence[float | Traced] | None = None,
     driver: str | None = None,
 ) -> Any:
     return eigh(
@@ -223,7 +239,13 @@ def eigvalsh(
 
 
 def _selected(
-    op: Any, xs: tuple[Any, ...], params: dict[str, Any], n: int, select: Any, chosen: Any, only: bool
+    op: Op,
+    xs: tuple[Any, ...],
+    params: dict[str, Any],
+    n: int,
+    select: str | int,
+    chosen: Sequence[int | float | Traced] | None,
+    only: bool,
 ) -> Any:
     """Eigenvalues and vectors of a compact form, all or those that ``select`` says."""
     kind = {"a": "a", "all": "a", 0: "a", "v": "v", "value": "v", 1: "v", "i": "i", "index": "i", 2: "i"}.get(
@@ -233,7 +255,7 @@ def _selected(
         raise ValueError("invalid argument for select")
     subset = None
     if kind != "a":
-        if len(chosen) != 2:
+        if chosen is None or len(chosen) != 2:
             raise ValueError("select_range must be a 2-element array-like in nondecreasing order")
         if kind == "i":
             low, high = [int(concrete(k, "the indices of a subset of eigenvalues")) for k in chosen]
@@ -252,11 +274,11 @@ def _selected(
 
 @intercepts("scipy.linalg:eigh_tridiagonal")
 def eigh_tridiagonal(
-    d: Any,
-    e: Any,
+    d: ArrayLike,
+    e: ArrayLike,
     eigvals_only: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
+    select: str | int = "a",
+    select_range: Sequence[int | float | Traced] | None = None,
     check_finite: bool = True,
     tol: float = 0.0,
     lapack_driver: str = "auto",
@@ -280,10 +302,10 @@ def eigh_tridiagonal(
 
 @intercepts("scipy.linalg:eigvalsh_tridiagonal")
 def eigvalsh_tridiagonal(
-    d: Any,
-    e: Any,
-    select: Any = "a",
-    select_range: Any = None,
+    d: ArrayLike,
+    e: ArrayLike,
+    select: str | int = "a",
+    select_range: Sequence[int | float | Traced] | None = None,
     check_finite: bool = True,
     tol: float = 0.0,
     lapack_driver: str = "auto",
@@ -293,12 +315,12 @@ def eigvalsh_tridiagonal(
 
 @intercepts("scipy.linalg:eig_banded")
 def eig_banded(
-    a_band: Any,
+    a_band: ArrayLike,
     lower: bool = False,
     eigvals_only: bool = False,
     overwrite_a_band: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
+    select: str | int = "a",
+    select_range: Sequence[int | float | Traced] | None = None,
     max_ev: int = 0,
     check_finite: bool = True,
 ) -> Any:
@@ -311,11 +333,11 @@ def eig_banded(
 
 @intercepts("scipy.linalg:eigvals_banded")
 def eigvals_banded(
-    a_band: Any,
+    a_band: ArrayLike,
     lower: bool = False,
     overwrite_a_band: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
+    select: str | int = "a",
+    select_range: Sequence[int | float | Traced] | None = None,
     check_finite: bool = True,
 ) -> Any:
     return eig_banded(a_band, lower, True, select=select, select_range=select_range)
@@ -326,7 +348,7 @@ def eigvals_banded(
 
 @intercepts("scipy.linalg:svd")
 def svd(
-    a: Any,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     overwrite_a: bool = False,
@@ -348,11 +370,11 @@ def svd(
 
 
 @intercepts("scipy.linalg:svdvals")
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return svd(a, compute_uv=False)
 
 
-def _rank(s: Any, shape: tuple[int, ...], rcond: Any) -> int:
+def _rank(s: Traced, shape: tuple[int, ...], rcond: float | Traced | None) -> int:
     """The number of singular values that count: a look, guarded."""
     limit = float(np.finfo(s.dtype).eps) * max(shape) if rcond is None else rcond
     count = np.count_nonzero(s > np.max(s, initial=0.0) * limit)
@@ -360,22 +382,30 @@ def _rank(s: Any, shape: tuple[int, ...], rcond: Any) -> int:
 
 
 @intercepts("scipy.linalg:orth")
-def orth(A: Any, rcond: Any = None) -> Any:
+def orth(A: ArrayLike, rcond: float | Traced | None = None) -> Any:
     u, s, vh = svd(A, full_matrices=False)
     return u[:, : _rank(s, (u.shape[-2], vh.shape[-1]), rcond)]
 
 
 @intercepts("scipy.linalg:null_space")
 def null_space(
-    A: Any, rcond: Any = None, *, overwrite_a: bool = False, check_finite: bool = True, lapack_driver: str = "gesdd"
+    A: ArrayLike,
+    rcond: float | Traced | None = None,
+    *,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
 ) -> Any:
     u, s, vh = svd(A, lapack_driver=lapack_driver)
     return adjoint(vh[_rank(s, (u.shape[-2], vh.shape[-1]), rcond) :, :])
 
 
 @intercepts("scipy.linalg:subspace_angles")
-def subspace_angles(A: Any, B: Any) -> Any:
-    """By cosines where these are small, else by sines. Source: Knyazev & Argentati (2002), SIAM J. Sci. Comput. 23."""
+def subspace_angles(A: ArrayLike, B: ArrayLike) -> Any:
+    """Angles are found by cosines where these are small, else by sines.
+
+    Source: Knyazev & Argentati (2002), SIAM J. Sci. Comput. 23.
+    """
     A, B = inexact(A, B)
     for x in (A, B):
         if x.ndim != 2:
@@ -397,10 +427,10 @@ def subspace_angles(A: Any, B: Any) -> Any:
 
 @intercepts("scipy.linalg:matrix_balance")
 def matrix_balance(
-    A: Any, permute: bool = True, scale: bool = True, separate: bool = False, overwrite_a: bool = False
+    A: ArrayLike, permute: bool = True, scale: bool = True, separate: bool = False, overwrite_a: bool = False
 ) -> Any:
     """The scales, which are powers of two, and the order have no derivative."""
-    a = square(np.atleast_2d(inexact(A)[0]), "The data matrix for balancing should be square.")
+    a: Any = square(np.atleast_2d(inexact(A)[0]), "The data matrix for balancing should be square.")
     scaling, perm = record(drivers.balance, (a,), {"permute": bool(permute), "scale": bool(scale)})
     moved = np.take_along_axis(a, perm[..., None], axis=-2)
     moved = np.take_along_axis(moved, perm[..., None, :], axis=-1)
@@ -414,7 +444,7 @@ def matrix_balance(
 
 
 @intercepts("scipy.linalg:cdf2rdf")
-def cdf2rdf(w: Any, v: Any) -> Any:
+def cdf2rdf(w: ArrayLike, v: ArrayLike) -> Any:
     """Blocks of two rows for pairs of complex eigenvalues, which are found by a look, guarded."""
     w, v = array(w), array(v)
     if w.ndim < 1:

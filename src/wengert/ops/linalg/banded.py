@@ -264,7 +264,7 @@ def _banded_cholesky_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Ato
 
 
 def _banded_cholesky_pullback(ct: Atom, ab: Atom, y: Atom, *, lower: bool) -> Any:
-    """By dense matrices: not known to be optimal, for O(n w²) operations are enough for n rows and w diagonals."""
+    """The rule is that of dense matrices. Not known to be optimal: O(n w²) operations are enough, for w diagonals."""
     found = cholesky_pullback(_dense(ct, lower), _dense(ab, lower), _dense(y, lower))
     return select(_corner(y, lower), ct, _half(found, lower, y.aval.shape[-2] - 1))
 

@@ -78,7 +78,7 @@ def _below(x: Atom) -> Any:
 
 
 def plu_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom]) -> Any:
-    """With B = Pᵀ ẋ and the square blocks L₁ and U₁: F = L₁⁻¹ B₁₁ U₁⁻¹, L̇₁ = L₁ tril(F, −1), U̇₁ = triu(F) U₁.
+    """L̇₁ = L₁ tril(F, −1) and U̇₁ = triu(F) U₁, with F = L₁⁻¹ B₁₁ U₁⁻¹, B = Pᵀ ẋ and the square blocks L₁ and U₁.
 
     What is below of L, or right of U, follows from the product: L̇₂ = (B₂ − L₂ U̇₁) U₁⁻¹, U̇₂ = L₁⁻¹ (B₂ − L̇₁ U₂).
     Source: de Hoog, Anderssen & Lukas (2011), Differentiation of matrix functionals using triangular factorization,
@@ -226,8 +226,8 @@ def _symmetric(x: Atom, lower: bool, hermitian: bool) -> Any:
 
 
 def ldl_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom], *, lower: bool, hermitian: bool) -> Any:
-    """With F = L⁻¹ Pᵀ ẋ P L⁻ᴴ = Ω D + Ḋ + D Ωᴴ: Ḋ is the diagonal of blocks of F, and L̇ = L Ω, where Ω D is the part of
-    F below them."""
+    """Ḋ is the diagonal of blocks of F, and L̇ = L Ω, where Ω D is the part of F below them, with
+    F = L⁻¹ Pᵀ ẋ P L⁻ᴴ = Ω D + Ḋ + D Ωᴴ."""
     low, d, p = y
     b = _both_permuted(_symmetric(dxs[0], lower, hermitian), p)
     left = triangular_solve(low, b, lower=lower, transpose=False)
@@ -282,7 +282,7 @@ def _polar_one(x: Array) -> Any:
 
 
 def polar_pushforward(xs: Sequence[Atom], dxs: Sequence[Atom], y: Sequence[Atom]) -> Any:
-    """With Ω P + P Ω = Uᴴ ẋ − ẋᴴ U: Ṗ = Uᴴ ẋ − Ω P, and U̇ = U Ω + (1 − U Uᴴ) ẋ P⁻¹."""
+    """Ṗ = Uᴴ ẋ − Ω P and U̇ = U Ω + (1 − U Uᴴ) ẋ P⁻¹, with Ω P + P Ω = Uᴴ ẋ − ẋᴴ U."""
     (dx,), (u, p) = dxs, y
     m = matmul(adjoint(u), dx)
     omega = sylvester(p, p, m - adjoint(m), perturbs=False)

@@ -110,7 +110,7 @@ def _turned_one(t: Array, m: Array, *, transpose: bool) -> Any:
 
 
 def _by_blocks(t: Array, m: Array, transpose: bool) -> Any:
-    """By the matrix of K. Not known to be optimal: it has n²/2 rows."""
+    """The solution by the matrix of K. Not known to be optimal: it has n²/2 rows."""
     n = len(t)
     rows, columns = np.tril_indices(n, -1)
     count = len(rows)
