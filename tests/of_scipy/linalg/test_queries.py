@@ -40,20 +40,20 @@ def test_structure_is_a_look():
     assert (jitted(np.tril(S, 1)) == 13).all()
 
 
-@pytest.mark.sampled(5, "every function, with its options")
+@pytest.mark.sampled(11, "every function, with its options")
 @params(CASES)
 def test_value_and_derivative(one):
     check_value(one)
     check_derivative(one)
 
 
-@pytest.mark.sampled(7, "every function, with its options")
+@pytest.mark.sampled(37, "every function, with its options")
 @params(CASES)
 def test_second_derivative(one):
     check_second(one)
 
 
-@pytest.mark.sampled(7, "every function, with its options")
+@pytest.mark.sampled(29, "every function, with its options")
 @params(CASES)
 def test_batch(one):
     check_batch(one)
