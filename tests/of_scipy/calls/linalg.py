@@ -3,7 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
+import scipy.linalg
+
+sl: Any = scipy.linalg  # without the types of its functions, which have a result for each option
 
 A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]])
 B = np.arange(6.0).reshape(3, 2)
