@@ -10,7 +10,61 @@ _INFRASTRUCTURE = "scipy.stats._distn_infrastructure"
 _METHODS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"]
 _DISCRETE = ["pmf", "logpmf", *_METHODS[2:]]
 
+_P, _A, _M, _S = np.array([0.2, 0.3, 0.5]), np.array([1.5, 2.0, 3.0]), np.ones((2, 3)), np.eye(3) + 0.5
+_E, _K = np.array([0.6, 0.8]), np.array([1, 2, 3])
+
+_MULTIVARIATE: dict[str, dict[str, tuple[Any, ...]]] = {
+    "multivariate_normal": dict.fromkeys(["pdf", "logpdf"], (X, X, _S)) | {"entropy": (X, _S), "rvs": (X, _S, 2, 1)},
+    "multivariate_t": dict.fromkeys(["pdf", "logpdf"], (X, X, _S, 3)) | {"entropy": (X, _S, 3)},
+    "matrix_normal": dict.fromkeys(["pdf", "logpdf"], (_M, _M, np.eye(2), _S)) | {"entropy": (np.eye(2), _S)},
+    "matrix_t": dict.fromkeys(["pdf", "logpdf"], (_M, _M, np.eye(2), _S, 3)),
+    "dirichlet": dict.fromkeys(["pdf", "logpdf"], (_P, _A))
+    | dict.fromkeys(["mean", "var", "cov", "entropy"], (_A,))
+    | {"rvs": (_A, 1, 1)},
+    "wishart": dict.fromkeys(["pdf", "logpdf"], (_S, 7, _S))
+    | dict.fromkeys(["mean", "mode", "var", "entropy"], (7, _S)),
+    "invwishart": dict.fromkeys(["pdf", "logpdf"], (_S, 7, _S))
+    | dict.fromkeys(["mean", "mode", "var", "entropy"], (7, _S)),
+    "multinomial": dict.fromkeys(["pmf", "logpmf"], (_K, 6, _P)) | dict.fromkeys(["mean", "cov", "entropy"], (6, _P)),
+    "dirichlet_multinomial": dict.fromkeys(["pmf", "logpmf"], (_K, _A, 6))
+    | dict.fromkeys(["mean", "var", "cov"], (_A, 6)),
+    "vonmises_fisher": dict.fromkeys(["pdf", "logpdf"], (_E, _E, 2.0)) | {"entropy": (_E, 2.0)},
+    "normal_inverse_gamma": dict.fromkeys(["pdf", "logpdf"], (0.5, 1.0, 0.0, 1.0, 3.0, 2.0))
+    | dict.fromkeys(["mean", "var"], (0.0, 1.0, 3.0, 2.0)),
+}
+_PARAMETERS = {
+    "multivariate_normal": (X, _S),
+    "multivariate_t": (X, _S, 3),
+    "matrix_normal": (_M, np.eye(2), _S),
+    "matrix_t": (_M, np.eye(2), _S, 3),
+    "dirichlet": (_A,),
+    "wishart": (7, _S),
+    "invwishart": (7, _S),
+    "multinomial": (6, _P),
+    "dirichlet_multinomial": (_A, 6),
+    "vonmises_fisher": (_E, 2.0),
+    "normal_inverse_gamma": (0.0, 1.0, 3.0, 2.0),
+}
+
+
+def _multivariate() -> dict[str, list[Any]]:
+    place, found = "scipy.stats._multivariate", {}
+    for name, methods in _MULTIVARIATE.items():
+        d = getattr(stats, name, None)
+        if d is None:
+            continue
+        parameters = _PARAMETERS[name]
+        for method, args in methods.items():
+            found[f"{place}.{name}_gen.{method}"] = [((d, *args), {})]
+        found[f"{place}.{name}_gen.__call__"] = [((d, *parameters), {})]
+        for method in list(methods)[:2]:
+            first = methods[method][: len(methods[method]) - len(parameters)]
+            found[f"{place}.{name}_frozen.{method}"] = [((d(*parameters), *first), {})]
+    return found
+
+
 CALLS: dict[str, list[Any]] = {
+    **_multivariate(),
     **{f"{_INFRASTRUCTURE}.rv_continuous.{m}": [((stats.norm, X / 2), {})] for m in _METHODS},
     **{f"{_INFRASTRUCTURE}.rv_discrete.{m}": [((stats.poisson, X, 1.5), {})] for m in _DISCRETE},
     f"{_INFRASTRUCTURE}.rv_generic.stats": [((stats.gamma, 2.0), {})],

@@ -34,6 +34,8 @@ def plain(x: Any) -> Any:
         return type(x), x.shape, x.nnz
     if isinstance(x, types.BuiltinMethodType) and type(x.__self__).__name__ == "SuperLU":
         return x.__name__, plain(x.__self__)
+    if type(x).__name__.endswith("_frozen"):  # a distribution of SciPy's, which may hold closures
+        return type(x), [plain(value) for value in vars(x).values() if isinstance(value, np.ndarray | float | int)]
     return type(x), pickle.dumps(x)
 
 

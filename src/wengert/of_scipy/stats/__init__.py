@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from wengert.of_scipy.stats import choosing, continuous, discrete, distributions
+from wengert.of_scipy.stats import choosing, continuous, discrete, distributions, multivariate
 
-__all__ = ["choosing", "continuous", "discrete", "distributions"]
+__all__ = ["choosing", "continuous", "discrete", "distributions", "multivariate"]
