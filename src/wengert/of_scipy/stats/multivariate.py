@@ -352,7 +352,7 @@ if hasattr(stats._multivariate.matrix_normal_gen, "entropy"):
 
 
 def _matrix_t_log(x: Any, mean: Any, row_spread: Any, col_spread: Any, df: Any) -> Any:
-    """By det(1 + Wᵀ W) of the whitened deviations W."""
+    """The logarithm of the density by det(1 + Wᵀ W) of the whitened deviations W."""
     deviation, rows, columns = _matrices(x, mean, row_spread, col_spread, (df,))
     m, n = deviation.shape[-2:]
     by_row, by_column = np.linalg.cholesky(rows), np.linalg.cholesky(columns)
