@@ -12,7 +12,7 @@ import itertools
 import struct
 import sys
 import types
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,33 +83,21 @@ def _is_rerouted(inside: Sequence[types.FrameType]) -> bool:
     return len(inside) > 0 and hooks.asks_who_answers(inside[0])
 
 
-def instead_of(library_function: str, traced: Container[Any]) -> list[str]:
-    """Return what to write instead of a function that takes no traced array, if there is something of the kind that is
-    ``traced``."""
+def instead_of(library_function: str) -> list[str]:
+    """Return what to write instead of a function that takes no traced array, if there is something of the kind."""
     if library_function in _INSTEAD:
         return [_INSTEAD[library_function]]
-    module, _, name = library_function.rpartition(".")
+    module = library_function.rpartition(".")[0]
     if library_function.startswith("np.ma."):
         return ["np.where(mask, 0.0, x) and where=~mask in np.sum, np.mean, of an array and its mask"]
     if module.startswith("np.random"):
         return ["numbers drawn without traced parameters, and scaled after: mean + sigma * np.random.normal(size=n)"]
     if module.partition(".")[0] in ("pandas", "xarray"):
         return ["x.to_numpy(), whose numbers are traced"]
-    for place, path in ((np.linalg, "np.linalg"), (np, "np")) if module == "scipy.linalg" else ():
-        if getattr(place, name, None) in traced:
-            return [f"{path}.{name}"]
     return []
 
 
 _INSTEAD = {
-    "scipy.linalg.cholesky": "np.linalg.cholesky, which is lower triangular: its transpose is scipy's",
-    "scipy.linalg.cho_factor": "np.linalg.cholesky",
-    "scipy.linalg.cho_solve": "np.linalg.solve(a, b)",
-    "scipy.linalg.lu_solve": "np.linalg.solve(a, b)",
-    "scipy.linalg.lu_factor": "np.linalg.solve(a, b)",
-    "scipy.linalg.solve_triangular": "np.linalg.solve(np.tril(a), b)",
-    "scipy.linalg.solve": "np.linalg.solve",
-    "scipy.linalg.toeplitz": "c[np.abs(np.subtract.outer(i, i))], with i = np.arange(n)",
     "scipy.spatial.distance.cdist": "np.linalg.norm(a[:, None] - b, axis=-1)",
     "scipy.spatial.distance.pdist": "np.linalg.norm(a[:, None] - a, axis=-1)[np.triu_indices(n, 1)]",
     "scipy.integrate.trapezoid": "np.trapezoid",

@@ -36,7 +36,7 @@ from wengert.tracing.python.lines import line_of
 from wengert.tracing.read_only import SAME_MEMORY
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import NOT_WHOLE, Trace, WholeRun
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
+from wengert.tracing.tracer import Tracer
 
 
 class Input(NamedTuple):
@@ -293,7 +293,7 @@ def _not_memory(error: ValueError) -> UnsupportedFunctionError:
 
 
 def _tries(refused: str) -> list[str]:
-    return [*instead_of(refused, HANDLED_FUNCTIONS), "wg.primitive around it"]
+    return [*instead_of(refused), "wg.primitive around it"]
 
 
 def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:

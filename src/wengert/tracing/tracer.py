@@ -311,7 +311,7 @@ class Tracer(metaclass=TracerType):
             tries = [f"{library}(list(...))"]
         else:
             what = f"{library} is not traced, and cannot take a traced {self.aval}"
-            tries = [*libraries.instead_of(library, HANDLED_FUNCTIONS), "wg.primitive around it"]
+            tries = [*libraries.instead_of(library), "wg.primitive around it"]
         error = ConcretizationError(message(what, _where(self), tries=tries))
         (current_trace() or self._trace).looking.refusal = (str(error), _where(self))
         return error
