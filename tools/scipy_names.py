@@ -34,7 +34,7 @@ FLAT = {
     "unit_impulse bessel gammatone savgol_coeffs",
     "signal.windows": "barthann bartlett blackman blackmanharris bohman boxcar cosine flattop hamming hann lanczos "
     "nuttall parzen triang",
-    "sparse": "eye eye_array find get_index_dtype identity issparse isspmatrix* rand random random_array "
+    "sparse": "eye eye_array get_index_dtype identity issparse isspmatrix* rand random random_array "
     "safely_cast_index_arrays",
     "sparse.linalg": "is_sptriangular spbandwidth",
     "sparse.csgraph": "connected_components breadth_first_order depth_first_order reverse_cuthill_mckee maximum_flow "
@@ -79,6 +79,9 @@ OUTSIDE = {
 """Functions and classes about text, files and pictures, switches, base classes, and records of options or results."""
 
 OWN_CODE: dict[str, str] = {
+    "sparse": "*_array *_matrix kronsum spdiags",
+    "sparse.linalg": "LaplacianNd LinearOperator aslinearoperator expm expm_multiply inv matrix_power norm onenormest",
+    "sparse.csgraph": "laplacian",
     "special": "assoc_laguerre chebyc chebys chebyt chebyu comb gegenbauer genlaguerre h1vp h2vp hermite hermitenorm "
     "ivp jacobi jvp kvp laguerre lambertw legendre sh_chebyt sh_chebyu sh_jacobi sh_legendre sinc softplus "
     "spherical_in spherical_jn spherical_kn spherical_yn yvp zeta",

@@ -97,7 +97,7 @@ def all_of(rows: Any, name: str, kind: str) -> Callable[[Any], Any]:
     return lambda d: np.concatenate([plain(f(made(d, name, kind))) for f in rows.values()])
 
 
-@pytest.mark.sampled(3, "each format has the same rows")
+@pytest.mark.sampled(5, "each format has the same rows")
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 @pytest.mark.parametrize("rows", [MOVING, ARITHMETIC, PRODUCTS, REDUCTIONS], ids=["moving", "+", "@", "sum"])
 @pytest.mark.parametrize("name", FORMATS)

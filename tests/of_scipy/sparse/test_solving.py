@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
+from scipy.sparse.csgraph import laplacian, shortest_path
 
 import wengert as wg
 from tests.differences import check_derivative, same
@@ -38,7 +39,7 @@ SOLVERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sampled(5, "each solver has the same operands")
+@pytest.mark.sampled(7, "each solver has the same operands")
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", ["csr", "csc"])
 @pytest.mark.parametrize(("d", "b"), [(A.data, V), (A.data, B), (D, V), (D, 1j * B)], ids=["v", "b", "cv", "cb"])
@@ -78,6 +79,15 @@ def test_other_functions_of_matrices() -> None:
 
     same(wg.jit(f)(A.data), f(A.data))
     check_derivative(f, A.data)
+
+
+def test_scipys_own_code() -> None:
+    f = lambda d, b: np.concatenate([
+        sl.expm_multiply(made(d) * 0.1, b), sl.expm(made(d, "csc") * 0.1).toarray().ravel(),
+        laplacian(made(d), normed=True).toarray().ravel(), laplacian(np.outer(b, b) + 5).ravel(),
+    ])  # fmt: skip
+    same(wg.jit(f)(A.data, V), f(A.data, V))
+    check_derivative(f, A.data, V)
 
 
 def test_factors_that_are_constant() -> None:
@@ -154,6 +164,8 @@ def test_what_is_refused() -> None:
         wg.grad(lambda d: sl.spilu(made(d, "csc")).solve(V).sum())(A.data)
     with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"SuperLU\.L"):
         wg.grad(lambda d: sl.splu(made(d, "csc")).L.sum())(A.data)
+    with pytest.raises(wg.errors.WengertError, match="shortest_path"):
+        wg.grad(lambda d: shortest_path(made(d)).sum())(A.data)
     for f in (
         lambda a: sl.spsolve(a[:3], V),
         lambda a: sl.spsolve(a, V[:3]),

@@ -14,7 +14,7 @@ from tests.of_scipy.sparse.matrices import FORMATS, A, X
 CLASSES = [f"{name}_{kind}" for name in FORMATS for kind in ("array", "matrix")]
 
 
-@pytest.mark.sampled(3, "all classes go the same way")
+@pytest.mark.sampled(5, "all classes go the same way")
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_gradient_has_the_class_and_the_pattern(name: str) -> None:
     a = getattr(sp, name)(A)
@@ -27,6 +27,7 @@ def test_a_gradient_has_the_class_and_the_pattern(name: str) -> None:
     assert gradient.stats()["traces"] == 1
 
 
+@pytest.mark.sampled(3, "all classes go the same way")
 @pytest.mark.parametrize("name", CLASSES)
 def test_results(name: str) -> None:
     a = getattr(sp, name)(A)
