@@ -13,6 +13,7 @@ from typing import Any
 from wengert import config, edit, errors, expect, of_scipy, ops, tree  # noqa: F401  # of_scipy waits for SciPy
 from wengert.api.branches import checkpoint, cond, joined, switch
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
+from wengert.api.implicit import implicit
 from wengert.api.loops import fori_loop, while_loop
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
@@ -63,6 +64,7 @@ __all__ = [
     "fori_loop",
     "while_loop",
     "joined",
+    "implicit",
     "known_root",
     "known_states",
     "checkpoint",

@@ -161,6 +161,10 @@ class RunFunction:
         self._tape, self._constants = tape, [np.asarray(c) for c in constants]
 
     @property
+    def inputs(self) -> list[Aval]:
+        return [v.aval for v in self._tape.inputs[len(self._constants) :]]
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return self._tape.outputs[0].aval.shape
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ def line(x: Any) -> Any:
 
 def bowl(x: Any) -> Any:
     return np.sum((x - 0.25) ** 2)
+
+
+def square(x: Any) -> Any:
+    return (x - 0.25) ** 2
 
 
 def slope(x: Any) -> Any:
@@ -78,6 +83,16 @@ CALLS: dict[str, list[Any]] = {
     "isotonic_regression": [((X[::-1],), {"increasing": False})],
     "linprog": [((X,), {"A_ub": A, "b_ub": X, "bounds": (0.0, None)})],
     "linear_sum_assignment": [((A,), {"maximize": True}), ((X,), {})],
+    "milp": [((X,), {"bounds": (0.0, 2.5), "integrality": np.array([1, 0, 1])})],
+    "brute": [((bowl, ((0.0, 1.0), (0.0, 1.0))), {"Ns": 3})],
+    "approx_fprime": [((X, bowl), {}), ((X, bowl, 1e-3), {})],
+    "check_grad": [((bowl, slope, X), {})],
+    "rosen_hess": [((X,), {})],
+    "rosen_hess_prod": [((X, X), {})],
     "quadratic_assignment": [((A, A), {})],
 }
 CALLS = {f"scipy.optimize.{name}": calls for name, calls in CALLS.items() if hasattr(scipy.optimize, name)}
+if importlib.util.find_spec("scipy.optimize.elementwise") is not None:
+    importlib.import_module("scipy.optimize.elementwise")
+    CALLS["scipy.optimize.elementwise.find_root"] = [((line, (0.0, 2.0)), {})]
+    CALLS["scipy.optimize.elementwise.find_minimum"] = [((square, (0.0, 0.3, 2.0)), {})]

@@ -52,3 +52,15 @@ def test_assignments() -> None:
     np.testing.assert_array_equal(wg.jit(wg.grad(cost))(C), picked)
     f = lambda p: optimize.quadratic_assignment(p * C, C).fun
     assert wg.grad(f)(1.0) == f(1.0)
+
+
+@pytest.mark.skipif(not hasattr(optimize, "milp"), reason="an older SciPy")
+def test_integers_stay() -> None:
+    plane = lambda p: optimize.LinearConstraint(np.array([[1.0, 1.0, 1.0]]), -np.inf, 4 * p)
+    f = lambda p: optimize.milp(
+        np.array([-1.0, -1.5 * p, -0.5]), integrality=np.array([1, 0, 0]), bounds=optimize.Bounds(0, [2.5, 1.5, 9.0]),
+        constraints=[plane(p)],
+    ).x  # fmt: skip
+    np.testing.assert_allclose(f(1.0), [2.0, 1.5, 0.5])
+    for way in (wg.jacobian(f), wg.jit(wg.jacobian(f))):
+        np.testing.assert_allclose(way(1.0), [0.0, 0.0, 4.0], atol=1e-9)

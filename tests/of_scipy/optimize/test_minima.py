@@ -132,6 +132,7 @@ FAMILY = {
     "fmin_l_bfgs_b": lambda a: optimize.fmin_l_bfgs_b(banana, START, args=(a,), approx_grad=True, factr=10.0)[0],
     "fmin_tnc": lambda a: optimize.fmin_tnc(banana, START, args=(a,), approx_grad=True, messages=0, ftol=1e-14)[0],
     "fmin_slsqp": lambda a: optimize.fmin_slsqp(banana, START, args=(a,), disp=0, acc=1e-12),
+    "brute": lambda a: optimize.brute(banana, [(0, 2), (0, 3)], args=(a,)),
     "basinhopping": lambda a: optimize.basinhopping(banana, START, 1, minimizer_kwargs={"args": (a,)}).x,
     "dual_annealing": lambda a: optimize.dual_annealing(banana, [(0, 2), (0, 3)], args=(a,), maxiter=5).x,
     "differential_evolution": lambda a: optimize.differential_evolution(banana, [(0, 2), (0, 3)], args=(a,)).x,

@@ -6,4 +6,4 @@ moves with what the function captures is the implicit function theorem's affair:
 
 from __future__ import annotations
 
-from wengert.of_scipy.optimize import linear, minima, roots, squares  # noqa: F401
+from wengert.of_scipy.optimize import differences, elementwise, linear, minima, roots, squares  # noqa: F401

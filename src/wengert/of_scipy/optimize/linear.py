@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import Bounds, LinearConstraint
 
 from wengert.api.solving import FLOAT, INT, RunFunction, record_function, run_routine
 from wengert.of_scipy.optimize.calls import (
@@ -23,7 +24,7 @@ from wengert.of_scipy.optimize.calls import (
     scipys,
     settled,
 )
-from wengert.of_scipy.optimize.minima import bounds_of
+from wengert.of_scipy.optimize.minima import bounds_of, constraints_of
 from wengert.of_scipy.optimize.optimality import Constraints, Optimum, conditions, split
 from wengert.tape import Aval
 from wengert.tracing.arguments import array, as_dtype, unsupported
@@ -89,6 +90,56 @@ def linprog(
         x=at, fun=f(at), slack=left.get("ub", np.zeros(0)), con=left.get("eq", np.zeros(0)),
         success=found[4], status=found[5], nit=found[6],
     )  # fmt: skip
+
+
+def _milp(f: RunFunction, *operands: Any, count: int, settings: Any) -> tuple[Any, ...]:
+    rows, numbers = operands[:count], operands[count:]
+    given = split(numbers, True)
+    assert given.bounds is not None
+    zero = np.zeros(given.bounds[0].size)
+    parts = [
+        LinearConstraint(np.reshape(of_x.jacobian(zero), (-1, zero.size)), *limits)
+        for of_x, limits in zip(rows, given.rows, strict=True)
+    ]
+    found = scipys("optimize.milp")(f.gradient(zero), bounds=Bounds(*given.bounds), constraints=parts, **settings)
+    x = np.full(zero.size, np.nan) if found.x is None else np.asarray(found.x, float)
+    return x, bool(found.success), int(found.status)
+
+
+def _settle(f: RunFunction, *operands: Any, count: int) -> tuple[Any, ...]:
+    rows, (x, success, *numbers) = operands[:count], operands[count:]
+    return conditions(f, rows, x, split(numbers, True), bool(success))
+
+
+@answers("optimize.milp", AT_ARGUMENTS)
+def milp(
+    c: ArrayLike,
+    *,
+    integrality: ArrayLike | None = None,
+    bounds: Limits = None,
+    constraints: Any = None,
+    options: Options = None,
+) -> Any:
+    """The integers stay as they are, and the other variables move as those of a linear program."""
+    near = [c, integrality]
+    cost = as_dtype(array(c, near), FLOAT).reshape(-1)
+    name, x = "scipy.optimize.milp", cost.aval
+    f = record_function(name, lambda x: cost @ x, x)
+    rows = constraints_of(name, [] if constraints is None else constraints, x)
+    limits = [(0, None)] * x.size if bounds is None else bounds
+    low, high = bounds_of(limits, x.size)
+    kinds = np.zeros(x.size) if integrality is None else np.broadcast_to(np.asarray(settled(integrality)), x.shape)
+    problem = Optimum(name, f, x, (low, high), rows)
+    settings = {"integrality": np.array(kinds), "options": settled(options)}
+    found, success, status = run_routine(
+        _milp, problem.functions, problem.numbers, [x, TRUTH, COUNT], count=len(rows), settings=settings
+    )
+    whole = np.array((kinds == 1) | (kinds == 3))
+    fixed = Optimum(name, f, x, (np.where(whole, found, low), np.where(whole, found, high)), rows)
+    at = fixed.solution(
+        *run_routine(_settle, fixed.functions, [found, success, *fixed.numbers], fixed.out, count=len(rows))
+    )
+    return result(x=at, fun=f(at), success=success, status=status)
 
 
 def _pairs(bounds: Any, n: int) -> Any:

@@ -554,3 +554,32 @@ def basinhopping(func: Callable[..., Any], x0: ArrayLike, *more: Any, **settings
     )  # fmt: skip
     at = problem.solution(*found[:4])
     return result(x=at, fun=f(at), success=found[4], nfev=found[5], nit=found[6])
+
+
+def _brute(f: RunFunction, *, has_finish: bool, settings: Any) -> tuple[Any, ...]:
+    more = {} if has_finish else {"finish": None}
+    x, *_ = scipys("optimize.brute")(_float(f), full_output=True, **more, **settings)
+    return np.asarray(x, float).reshape(f.inputs[0].shape), 0
+
+
+@answers("optimize.brute")
+def brute(
+    func: Callable[..., Any],
+    ranges: Sequence[Any],
+    args: object = (),
+    Ns: int = 20,
+    full_output: bool | int = 0,
+    finish: Any = scipy.optimize.fmin,
+    disp: bool = False,
+    workers: object = 1,
+) -> Any:
+    """The best point of the grid, which does not move, or the minimum that ``fmin`` finds from there."""
+    name = "scipy.optimize.brute"
+    if full_output or finish not in (None, scipy.optimize.fmin):
+        raise unsupported(f"{name}: full_output, and another finish than fmin, are not traced", "scipy.optimize.fmin")
+    x = Aval((len(ranges),) if len(ranges) > 1 else (), FLOAT)
+    f = scalar_function(name, with_args(func, args), x)
+    need_traced(f)
+    settings = settled({"ranges": tuple(ranges), "Ns": Ns, "disp": disp})
+    y, verdict = run_routine(_brute, [f], [], [x, COUNT], has_finish=finish is not None, settings=settings)
+    return y if finish is None else solution(name, f.of(gradient), y, verdict)
