@@ -82,6 +82,7 @@ OWN_CODE: dict[str, str] = {
     "sparse": "*_array *_matrix kronsum spdiags",
     "sparse.linalg": "LaplacianNd LinearOperator aslinearoperator expm expm_multiply inv matrix_power norm onenormest",
     "sparse.csgraph": "laplacian",
+    "cluster.hierarchy": "average centroid complete median single ward weighted",
     "special": "assoc_laguerre chebyc chebys chebyt chebyu comb gegenbauer genlaguerre h1vp h2vp hermite hermitenorm "
     "ivp jacobi jvp kvp laguerre lambertw legendre sh_chebyt sh_chebyu sh_jacobi sh_legendre sinc softplus "
     "spherical_in spherical_jn spherical_kn spherical_yn yvp zeta",

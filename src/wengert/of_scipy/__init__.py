@@ -16,13 +16,16 @@ from wengert.tracing.interception.intercept import when_imported
 from wengert.tree.nodes import await_classes
 
 MODULES = (
+    "cluster",
+    "constants",
+    "fft",
     "fftpack",
     "integrate",
     "linalg",
     "ndimage",
-    "sparse",
     "optimize",
     "signal",
+    "sparse",
     "spatial",
     "special",
     "stats",
