@@ -33,6 +33,7 @@ def codes() -> dict[str, Any]:
 
 def test_the_functions_of_scipy_are_themselves_without_a_trace() -> None:
     """Nested and left by an exception: their code is their own again."""
+    wg.grad(lambda x: x)(1.0)  # the first trace fills the table for the modules of SciPy's that are imported
     own = codes()
     assert own["scipy.special.logsumexp"].co_filename.endswith("_logsumexp.py")
     with opened(Trace("f")):
@@ -136,15 +137,29 @@ def test_one_function_that_cannot_be_intercepted_leaves_the_rest_of_its_module(m
 
 
 def test_an_intercepted_function_says_what_it_takes_and_where_it_is_written() -> None:
+
+    def source(f: Any) -> str | None:
+        try:
+            return inspect.getsource(f)
+        except (OSError, TypeError):  # made by exec, or wrapped around compiled code
+            return None
+
     functions = [one.target for one in TABLE.values() if one.how == "code of a Python function"]
-    asked = [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions]
+    asked = [(inspect.signature(f), source(f), getattr(f, "__kwdefaults__", None)) for f in functions]
     assert len(asked) > 40
+    assert sum(text is None for _, text, _ in asked) < len(asked) / 4
     with opened(Trace("f")):
-        assert [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions] == asked
+        assert [(inspect.signature(f), source(f), getattr(f, "__kwdefaults__", None)) for f in functions] == asked
 
 
 def test_the_code_of_an_intercepted_function_has_its_parameters_and_can_be_marshalled() -> None:
     """It had none, and a constant that is a function; ``__signature__``, which said what it takes, stayed for ever."""
+
+    def with_signature() -> list[str]:
+        targets = {name: one.target for name, one in TABLE.items() if one.how == "code of a Python function"}
+        return [name for name, f in targets.items() if "__signature__" in vars(getattr(f, "__func__", f))]
+
+    before = with_signature()  # decorators of SciPy's leave one
     count = np.ones.__code__.co_argcount
     assert count == 3 and "__signature__" not in vars(np.ones)
     with opened(Trace("f")):
@@ -153,8 +168,7 @@ def test_the_code_of_an_intercepted_function_has_its_parameters_and_can_be_marsh
         assert marshal.loads(marshal.dumps(code)) == code and "__signature__" not in vars(np.ones)
         with pytest.raises(TypeError, match=r"ones\(\) missing 1 required positional argument: 'shape'"):
             np.ones()
-    functions = [one.target for one in TABLE.values() if one.how == "code of a Python function"]
-    assert not any("__signature__" in vars(getattr(f, "__func__", f)) for f in functions)
+    assert with_signature() == before
 
 
 def test_a_replacement_is_given_what_the_caller_wrote() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import adjoint, common_lead, double, inexact, square
@@ -107,11 +109,21 @@ def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Any:
     return _real_if_it_is(A, record(ops.matrix_power, tuple(common_lead((2, 0), A, power)), {}))
 
 
+def _default(function: Callable[..., Any], name: str) -> Any:
+    """The default of a parameter, which for those that are to go is a mark in late versions of SciPy."""
+    parameter = inspect.signature(function).parameters.get(name)
+    return None if parameter is None else parameter.default
+
+
 @intercepts("scipy.linalg:sqrtm")
-def sqrtm(A: ArrayLike, disp: bool = True, blocksize: int = 64) -> Any:
+def sqrtm(
+    A: ArrayLike,
+    disp: bool = _default(scipy.linalg.sqrtm, "disp"),
+    blocksize: int = _default(scipy.linalg.sqrtm, "blocksize"),
+) -> Any:
     A = _stack(A)
     F = _real_if_it_is(A, record(ops.sqrtm, (A,), {}))
-    if disp:
+    if disp is not False:
         return F
     return F, np.linalg.norm(F @ F - A, "fro", (-2, -1)) ** 2 / np.linalg.norm(A, "fro", (-2, -1))
 
