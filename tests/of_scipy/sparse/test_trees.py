@@ -82,3 +82,24 @@ def test_the_index_arrays_of_an_argument() -> None:
     for _ in range(2):
         np.testing.assert_allclose(f(A, X), X[A.indices] * A.data)
     assert f.stats()["traces"] == 1
+
+
+def test_a_matrix_is_a_carry_and_goes_through_branches() -> None:
+    def f(x: Any) -> Any:
+        diagonal = sp.csr_array((x, (np.arange(5), np.arange(5))), shape=(5, 5))
+        a, _ = wg.scan(lambda a, _: (0.5 * a + a.T * 0.5, None), diagonal, None, length=3)
+        b = wg.cond(x[0] > 0, lambda: a, lambda: 2 * a)
+        return (b @ x).sum()
+
+    np.testing.assert_allclose(wg.jit(wg.grad(f))(X), 2 * X)
+    np.testing.assert_allclose(wg.grad(wg.checkpoint(f))(X), 2 * X)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_anything_may_stand_for_the_elements(name: str) -> None:
+    leaves, treedef = wg.tree.flatten(getattr(sp, name)(A))
+    for leaf in ("text", 1.0, object()):
+        again, structure = wg.tree.flatten(wg.tree.unflatten(treedef, [leaf]))
+        assert structure == treedef
+        assert again[0] is leaf
+    assert wg.tree.flatten(wg.tree.unflatten(treedef, leaves))[1] == treedef

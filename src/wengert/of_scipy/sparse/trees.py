@@ -14,18 +14,20 @@ import numpy as np
 from wengert import tree
 from wengert.of_scipy.sparse.making import CLASSES, note_made
 from wengert.of_scipy.sparse.values import BY_ELEMENT, Sparse, elements, with_elements
+from wengert.tracing.tracer import Tracer
 
 
 class Structure:
     """All of a matrix but its elements, which are zero here. It is equal to another one if all is equal."""
 
     def __init__(self, a: Sparse) -> None:
-        data = elements(a)
-        self.shape, self.rank = np.shape(data), a.shape
-        self.matrix = with_elements(a, np.zeros(0) if a.format not in BY_ELEMENT else np.zeros(self.shape))
+        self.rank = a.shape
+        places = _parts(a)[-1].size
+        self.count = places // len(a.shape) if a.format == "dok" else places
+        self.matrix = with_elements(a, np.zeros(self.count if a.format in BY_ELEMENT else 0))
         self._parts = tuple(_parts(self.matrix))
-        samples = [x[:: max(1, x.size // 8)].tobytes() for x in self._parts]
-        self._hash = hash((type(a), self.rank, self.shape, *samples))
+        samples = [x[:: max(1, x.size // 8)].astype(np.int64).tobytes() for x in self._parts]  # of any index dtype
+        self._hash = hash((type(a), self.rank, *samples))
 
     def __hash__(self) -> int:
         return self._hash
@@ -34,12 +36,12 @@ class Structure:
         return self is other or (
             isinstance(other, Structure)
             and type(self.matrix) is type(other.matrix)
-            and (self.rank, self.shape) == (other.rank, other.shape)
+            and self.rank == other.rank
             and all(np.array_equal(x, y) for x, y in zip(self._parts, other._parts, strict=True))
         )
 
     def __repr__(self) -> str:
-        return f"{self.rank[0]} x {self.rank[-1]}, {self.shape[0] if self.shape else 1} elements"
+        return f"{' x '.join(map(str, self.rank))}, {self.count} places"
 
 
 def _parts(a: Sparse) -> list[np.ndarray[Any, Any]]:
@@ -55,14 +57,21 @@ def _parts(a: Sparse) -> list[np.ndarray[Any, Any]]:
 
 
 def _flatten(a: Sparse) -> tuple[tuple[Any], Structure, tuple[str]]:
-    return (elements(a),), Structure(a), ("data",)
+    leaf = vars(a)[STAND_IN] if STAND_IN in vars(a) else elements(a)
+    return (leaf,), Structure(a), ("data",)
 
 
-def _unflatten(places: Structure, children: Sequence[Any]) -> Sparse:
+STAND_IN = "_wengert_leaf"
+"""The attribute for what stands for the elements of a matrix that keeps them one by one, and is no array."""
+
+
+def _unflatten(structure: Structure, children: Sequence[Any]) -> Sparse:
     (data,) = children
-    if places.matrix.format in BY_ELEMENT and not hasattr(data, "dtype"):
-        data = np.full(places.shape, None, object)  # what is not an array stands for no elements
-    made = with_elements(places.matrix, data)
+    if structure.matrix.format in BY_ELEMENT and not isinstance(data, Tracer | np.ndarray):
+        made = with_elements(structure.matrix, np.zeros(structure.count))
+        vars(made)[STAND_IN] = data
+    else:
+        made = with_elements(structure.matrix, data)
     note_made(made)
     return made
 
