@@ -92,7 +92,7 @@ def test_second_derivative(one):
 
 
 @pytest.mark.sampled(29, "every function, with its options")
-@params([c for c in CASES if not c.name.startswith(("companion", "fiedler_companion"))])
+@params(CASES)
 def test_batch(one):
     check_batch(one)
 

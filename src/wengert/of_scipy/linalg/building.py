@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wengert.tracing.arguments import Traced, array, arrays, as_dtype, common_dtype
+from wengert.tracing.arguments import Traced, array, arrays, as_dtype, common_dtype, holds
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
 
@@ -102,7 +102,7 @@ def companion(a: ArrayLike) -> Any:
     n = a.shape[-1]
     if n < 2:
         raise ValueError("The length of `a` along the last axis must be at least 2.")
-    if np.any(a[..., 0] == 0):
+    if holds(np.any(a[..., 0] == 0)):
         raise ValueError("The first coefficient(s) of `a` (i.e. elements of `a[..., 0]`) must not be zero.")
     first = -a[..., 1:] / (1.0 * a[..., 0:1])
     below = np.broadcast_to(np.eye(n - 2, n - 1, dtype=first.dtype), (*a.shape[:-1], n - 2, n - 1))
@@ -127,7 +127,7 @@ def fiedler_companion(a: ArrayLike) -> Any:
         if length == 2:
             return -(a / a[..., :1])[..., None, 1:]
         return np.zeros(a.shape, a.dtype)
-    if a.ndim == 1 and a[0] == 0.0:
+    if a.ndim == 1 and holds(a[0] == 0.0):
         raise ValueError("Leading coefficient is zero.")
     monic = a / a[..., :1]
     n = length - 1

@@ -21,7 +21,7 @@ from wengert.of_scipy.linalg.operands import (
 from wengert.ops import linalg as ops
 from wengert.ops.linalg.banded import banded_solve, hermitian_banded_solve, toeplitz_solve
 from wengert.ops.linalg.drivers import pinv_by
-from wengert.tracing.arguments import Traced, concrete, unsupported
+from wengert.tracing.arguments import Traced, concrete, holds, unsupported
 from wengert.tracing.emit import record
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
@@ -238,8 +238,8 @@ def solve_circulant(
     baxis: int = 0,
     outaxis: int = 0,
 ) -> Any:
-    """The solution is a quotient of transforms. Whether the matrix is nearly singular is a look, guarded;
-    ``singular="lstsq"`` leaves out what is divided by zero."""
+    """The solution is a quotient of transforms. Whether the matrix is nearly singular is a look, guarded, which is not
+    taken in a batch; ``singular="lstsq"`` leaves out what is divided by zero."""
     c, b = [np.atleast_1d(x) for x in inexact(c, b)]
     for name, x, axis in (("c", c, caxis), ("b", b, baxis)):
         if not -x.ndim <= axis < x.ndim:
@@ -255,7 +255,7 @@ def solve_circulant(
         tol = np.max(size, axis=-1, keepdims=True) * (n * np.finfo(np.float64).eps)
     near_zero = size <= tol
     if singular == "raise":
-        if np.any(near_zero):
+        if holds(np.any(near_zero)):
             raise np.linalg.LinAlgError("near singular circulant matrix.")
         q = np.fft.fft(np.moveaxis(b, baxis, -1), axis=-1) / of_c
     else:
@@ -374,7 +374,7 @@ def lstsq(
     s = np.linalg.svd(a, compute_uv=False)
     rank = np.count_nonzero(s > rtol * s[..., :1], axis=-1) if s.size else 0
     residuals: Any = np.zeros(0, a.dtype)
-    if m > n and lapack_driver != "gelsy" and np.all(rank == n):
+    if m > n and lapack_driver != "gelsy" and holds(np.all(rank == n)) is not False:
         left = np.abs(columns - a @ found)
         residuals = np.sum(left * left, axis=-2)
         residuals = residuals[..., 0] if b.ndim == 1 else residuals
