@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, OptimizeResult
 
 from wengert.api.solving import FLOAT, INT, is_traced
+from wengert.errors import message
 from wengert.tape import Aval
 from wengert.tracing.arguments import array, as_dtype, holds_unsettled, unsupported
 from wengert.tracing.interception.asking import AT_FUNCTIONS
@@ -57,10 +59,15 @@ def answers(name: str, looks: int = AT_FUNCTIONS) -> Callable[[Answer], Answer]:
 
     def register(ours: Answer) -> Answer:
         module, _, function = name.rpartition(".")
+        first = next(iter(inspect.signature(ours).parameters.values()))
+        takes_function = "Callable" in str(first.annotation)
 
         @functools.wraps(ours)
         def answer(*args: Any, **kwargs: Any) -> Any:
             trace = current_trace()
+            if takes_function and args and type(args[0]) is Tracer:
+                what = f"scipy.{name}: {first.name} is {args[0].aval}; expected a function"
+                raise TypeError(message(what, None if trace is None else trace.locate()))
             try:
                 return ours(*args, **kwargs)
             except NothingTraced:
