@@ -79,7 +79,7 @@ OUTSIDE = {
 """Functions and classes about text, files and pictures, switches, base classes, and records of options or results."""
 
 OWN_CODE: dict[str, str] = {
-    "sparse": "*_array *_matrix kronsum spdiags",
+    "sparse": "b*_array c*_array d*_array lil_array *_matrix kronsum spdiags",
     "sparse.linalg": "LaplacianNd LinearOperator aslinearoperator expm expm_multiply inv matrix_power norm onenormest",
     "sparse.csgraph": "laplacian",
     "cluster.hierarchy": "average centroid complete median single ward weighted",

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.examples.loading import example
 from wengert import nn
 
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 TrialState = pytest.importorskip("optuna").trial.TrialState
-
-
-def example(name: str) -> Any:
-    path = Path(__file__).parents[2] / "examples" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_a_convolutional_network_learns_to_read(tmp_path: Path) -> None:

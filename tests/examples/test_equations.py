@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.examples.loading import example
+
 pytest.importorskip("matplotlib")
 rich = pytest.importorskip("rich.console")
-
-
-def example(name: str) -> Any:
-    path = Path(__file__).parents[2] / "examples" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_a_network_learns_an_equation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

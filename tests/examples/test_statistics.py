@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.examples.test_equations import example
+from tests.examples.loading import example
 
 pytest.importorskip("matplotlib")
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.examples.loading import example
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich.console")
 
 
 def test_a_beam_gets_stiffer(tmp_path: Path) -> None:
-    path = Path(__file__).parents[2] / "examples" / "topology.py"
-    spec = importlib.util.spec_from_file_location("topology", path)
-    assert spec is not None and spec.loader is not None
-    beam = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(beam)
-
+    beam = example("topology")
     density = np.random.default_rng(0).uniform(0.3, 1, beam.NX * beam.NY)
     along = np.random.default_rng(1).standard_normal(density.size)
     h = 1e-5
