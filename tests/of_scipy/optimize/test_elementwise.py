@@ -25,13 +25,13 @@ def test_roots() -> None:
 
 
 def test_minima() -> None:
-    find: Any = lambda p: elementwise.find_minimum(lambda x: (x - p) ** 2 + x**4, (-1.0, 0.3, 2.0)).x
+    find: Any = lambda p: elementwise.find_minimum(lambda x, p: (x - p) ** 2 + x**4, (-1.0, 0.3, 2.0), args=(p,)).x
     x = find(P)
     np.testing.assert_allclose(wg.grad(lambda p: np.sum(find(p)))(P), 2 / (2 + 12 * x**2), rtol=1e-5)
 
 
 def test_an_element_without_a_root() -> None:
-    find: Any = lambda p: elementwise.find_root(lambda x: x**2 - p, (np.zeros(2), 2.0)).x
+    find: Any = lambda p: elementwise.find_root(lambda x, p: x**2 - p, (0.0, 2.0), args=(p,)).x
     with pytest.warns(wg.SolverWarning, match="did not converge"):
         slopes = wg.grad(lambda p: np.sum(find(p)))(np.array([1.0, -1.0]))
     assert slopes[0] == pytest.approx(0.5) and np.isnan(slopes[1])
