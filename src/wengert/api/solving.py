@@ -32,6 +32,7 @@ from wengert.tracing.arguments import array, as_dtype, holds_unsettled
 from wengert.tracing.emit import inlined, record
 from wengert.tracing.stack import current_trace
 
+Array = np.ndarray[Any, Any]
 FLOAT = np.dtype(np.float64)
 INT = np.dtype(np.int64)
 
@@ -185,6 +186,11 @@ class RunFunction:
         points = np.asarray(xs)
         flags = (*[False] * len(self._constants), True)
         return self._run(batched(self._tape, flags, len(points)), [points])[0]
+
+    def mapped(self, *xs: Array, shared: Sequence[Array] = ()) -> Any:
+        """The values for each row of ``xs``, along a new first axis; ``shared`` are the last arguments, of all rows."""
+        flags = (*[False] * len(self._constants), *[True] * len(xs), *[False] * len(shared))
+        return self._run(batched(self._tape, flags, len(xs[0])), [*xs, *shared])[0]
 
     def value_and_gradient(self, x: ArrayLike) -> tuple[Any, Any]:
         value, slope = self._run(value_and_gradient(self._tape, len(self._constants)), [x])

@@ -14,6 +14,14 @@ def bell(t: Any) -> Any:
     return np.exp(-(t**2))
 
 
+def oscillator(x: Any, y: Any) -> Any:
+    return np.vstack([y[1], -y[0]])
+
+
+def ends(a: Any, b: Any) -> Any:
+    return np.array([a[0], b[0] - 1.0])
+
+
 def product(*xs: Any) -> Any:
     return np.prod(np.asarray(xs))
 
@@ -35,6 +43,10 @@ CALLS: dict[str, list[Any]] = {
     "fixed_quad": [((bell, 0.0, 1.0), {"n": 3})],
     "tanhsinh": [((bell, 0.0, 1.0), {"rtol": 1e-6})],
     "nsum": [((powers, 1, np.inf), {})],
+    "solve_bvp": [
+        ((oscillator, ends, np.linspace(0.0, 1.0, 3), np.zeros((2, 3))), {}),
+        ((oscillator, ends, Y, np.zeros(2)), {}),
+    ],
     "simpson": [((Y,), {"dx": 0.5}), ((Y, Y[:2]), {})],
     "cumulative_trapezoid": [((Y,), {"initial": 0})],
     "cumulative_simpson": [((Y,), {"dx": 0.5})],

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from wengert.of_scipy.integrate import equations, functions, samples  # noqa: F401
+from wengert.of_scipy.integrate import boundary, equations, functions, samples  # noqa: F401
