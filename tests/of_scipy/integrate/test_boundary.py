@@ -31,6 +31,12 @@ def test_an_oscillator() -> None:
     np.testing.assert_allclose(wg.jit(swing)(2.0, t), swing(2.0, t), rtol=1e-10)
     for way in (wg.jacobian(swing), wg.jit(wg.jacobian(swing))):
         np.testing.assert_allclose(way(2.0, t), wg.jacobian(exact)(2.0, t), rtol=1e-5)
+
+
+@pytest.mark.deep("another program of the same problem")
+def test_where_the_solution_is_asked_for() -> None:
+    exact = lambda p, t: np.sin(np.sqrt(p) * t) / np.sin(np.sqrt(p))
+    t = np.array([0.1, 0.5, 0.77])
     total = lambda f: lambda p, t: np.sum(f(p, t))
     both = lambda f: wg.grad(total(f), (0, 1))(2.0, t)
     for got, expected in zip(both(swing), both(exact), strict=True):

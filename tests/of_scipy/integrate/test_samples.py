@@ -28,6 +28,7 @@ def every(y: Any, x: Any, dx: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.sampled(2, "the rules for odd and even numbers of samples")
 @pytest.mark.parametrize("n", [9, 8, 3, 2, 1])
 def test_samples(n: int) -> None:
     y, x = Y[:, :n], X[:n]
