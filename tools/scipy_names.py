@@ -83,6 +83,12 @@ OWN_CODE: dict[str, str] = {
     "sparse.linalg": "LaplacianNd LinearOperator aslinearoperator expm expm_multiply inv matrix_power norm onenormest",
     "sparse.csgraph": "laplacian",
     "cluster.hierarchy": "average centroid complete median single ward weighted",
+    "interpolate": "AAA Akima1DInterpolator BPoly BSpline BarycentricInterpolator BivariateSpline CubicHermiteSpline "
+    "CubicSpline FloaterHormannInterpolator KroghInterpolator LSQBivariateSpline LinearNDInterpolator "
+    "NdBSpline NdPPoly PPoly PchipInterpolator Rbf RectBivariateSpline RegularGridInterpolator "
+    "SmoothBivariateSpline approximate_taylor_polynomial barycentric_interpolate bisplev griddata insert "
+    "interp1d interpn krogh_interpolate lagrange make_interp_spline make_smoothing_spline pade "
+    "pchip_interpolate spalde splantider splder splev splint splrep sproot",
     "special": "assoc_laguerre chebyc chebys chebyt chebyu comb gegenbauer genlaguerre h1vp h2vp hermite hermitenorm "
     "ivp jacobi jvp kvp laguerre lambertw legendre sh_chebyt sh_chebyu sh_jacobi sh_legendre sinc softplus "
     "spherical_in spherical_jn spherical_kn spherical_yn yvp zeta",

@@ -22,6 +22,7 @@ MODULES = (
     "fftpack",
     "integrate",
     "linalg",
+    "interpolate",
     "ndimage",
     "optimize",
     "signal",

@@ -124,11 +124,25 @@ def _is_in_python(module: str) -> bool:
 def _has_traced_in_hand(frame: types.FrameType | None) -> bool:
     """Whether a frame of ``_IN_PYTHON``, or one there that has called it, has a traced value, or a list with one."""
     while frame is not None and _is_in_python(str(frame.f_globals.get("__name__"))):
-        for x in frame.f_locals.values():
-            if any(type(one) is hooks.Tracer for one in (x if type(x) in (list, tuple) else (x,))):
-                return True
+        if any(map(_is_in_hand, frame.f_locals.values())):
+            return True
         frame = frame.f_back
     return False
+
+
+def _is_in_hand(x: Any) -> bool:
+    """Whether a local variable is a traced value, a list with one, or an object of such a package that holds one."""
+    if type(x) in (list, tuple):
+        return any(type(one) is hooks.Tracer for one in x)
+    if type(x) is hooks.Tracer:
+        return True
+    return _is_in_python(module_of(type(x))) and any(type(one) is hooks.Tracer for one in values_of(x))
+
+
+def values_of(x: Any) -> list[Any]:
+    """Return the values that an object holds itself, in its ``__dict__`` or in slots."""
+    slots = [name for cls in type(x).__mro__ for name in vars(cls).get("__slots__", ())]
+    return [*getattr(x, "__dict__", {}).values(), *[getattr(x, name, None) for name in slots]]
 
 
 def wants_memory(frame: types.FrameType) -> bool:

@@ -1,0 +1,271 @@
+"""Interpolation of scattered points: radial functions, triangles, nearest neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import interpolate, spatial
+
+import wengert as wg
+from wengert.of_scipy.refusing import refuses
+from wengert.tracing.arguments import (
+    Traced,
+    array,
+    arrays,
+    as_dtype,
+    constant,
+    holds_traced,
+    is_traced,
+    trace_near,
+    unsupported,
+)
+from wengert.tracing.interception.asking import AT_ANY, AT_OBJECT
+from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.interception.python_functions import original
+
+# -------------------------------------------------------------------------------------------------- radial functions
+
+
+def _logarithmic(r: Any) -> Any:
+    """r² log r, and 0 at 0."""
+    is_zero = r == 0
+    return np.where(is_zero, 0.0, r**2 * np.log(np.where(is_zero, 1.0, r)))
+
+
+KERNELS: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda r: -r,
+    "thin_plate_spline": _logarithmic,
+    "cubic": lambda r: r**3,
+    "quintic": lambda r: -(r**5),
+    "multiquadric": lambda r: -np.sqrt(r**2 + 1),
+    "inverse_multiquadric": lambda r: 1 / np.sqrt(r**2 + 1),
+    "inverse_quadratic": lambda r: 1 / (r**2 + 1),
+    "gaussian": lambda r: np.exp(-(r**2)),
+}
+
+
+def _distances(x: Traced, y: Traced) -> Any:
+    """The distance of each of x from each of y; where it is 0, with the derivative 0."""
+    square = np.sum((x[:, None] - y) ** 2, axis=-1)
+    is_zero = square == 0
+    return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, square)))
+
+
+def _monomials(x: Traced, powers: Any) -> Any:
+    powers = np.asarray(powers)
+    return np.prod(np.stack([x**p for p in powers]), axis=-1).T if len(powers) else np.zeros((x.shape[0], 0))
+
+
+@intercepts("scipy.interpolate._rbfinterp_np:_build_and_solve_system")
+def build_and_solve(
+    y: Traced,
+    d: Traced,
+    smoothing: Traced,
+    kernel: str,
+    epsilon: float | Traced,
+    powers: Traced,
+    *namespace: Any,
+) -> Any:
+    """The system [K + S, P; Pᵀ, 0] of the coefficients of radial functions and monomials."""
+    y, d, smoothing = arrays(y, d, smoothing, epsilon)[:3]
+    powers = np.asarray(powers)
+    low, high = np.min(y, axis=0), np.max(y, axis=0)
+    shift, scale = (high + low) / 2, (high - low) / 2
+    scale = np.where(scale == 0, 1.0, scale)
+    basis = _monomials((y - shift) / scale, powers)
+    matrix = KERNELS[kernel](_distances(y * epsilon, y * epsilon)) + np.diag(smoothing)
+    count = len(powers)
+    zero = np.zeros((count, count))
+    lhs = np.block([[matrix, basis], [basis.T, zero]]) if count else matrix
+    rhs = np.concatenate([d, np.zeros((count, d.shape[1]))])
+    return shift, scale, np.linalg.solve(lhs, rhs)
+
+
+def _evaluated(
+    x: Traced,
+    y: Traced,
+    kernel: str,
+    epsilon: float | Traced,
+    powers: Traced,
+    shift: Traced,
+    scale: Traced,
+    coeffs: Traced,
+    *namespace: Any,
+) -> Any:
+    x, y, shift, scale, coeffs = arrays(x, y, shift, scale, coeffs, epsilon)[:5]
+    near = KERNELS[kernel](_distances(x * epsilon, y * epsilon))
+    return np.concatenate([near, _monomials((x - shift) / scale, powers)], 1) @ coeffs
+
+
+intercepts("scipy.interpolate._rbfinterp_np:compute_interpolation")(_evaluated)
+
+
+@intercepts("scipy.interpolate:RBFInterpolator.__init__")
+def make_radial(
+    self: Any,
+    y: Traced,
+    d: Traced,
+    neighbors: int | None = None,
+    smoothing: Any = 0.0,
+    kernel: str = "thin_plate_spline",
+    epsilon: Any = None,
+    degree: int | None = None,
+) -> None:
+    """SciPy's own, with a traced ``epsilon``, of which that takes the value."""
+    make = original(interpolate.RBFInterpolator.__init__)
+    if neighbors is not None:
+        raise unsupported("RBFInterpolator of traced values: neighbors= is not traced", "all points")
+    make(self, y, d, neighbors, smoothing, kernel, 1.0 if is_traced(epsilon) else epsilon, degree)
+    if is_traced(epsilon):
+        self.epsilon = epsilon
+        self._shift, self._scale, self._coeffs = build_and_solve(
+            self.y, self.d, self.smoothing, self.kernel, epsilon, self.powers
+        )
+
+
+# --------------------------------------------------------------------------------------------------------- triangles
+
+
+@wg.primitive
+def _corners(points: Traced, xi: Traced) -> Any:
+    """The numbers of the corners of the simplex that each point lies in; −1 where there is none."""
+    simplices = spatial.Delaunay(points)
+    found = simplices.find_simplex(xi)
+    return np.where(found[:, None] < 0, -1, simplices.simplices[found]).astype(np.intp)
+
+
+@wg.primitive
+def _nearest(points: Traced, xi: Traced) -> Any:
+    return spatial.KDTree(points).query(xi)[1].astype(np.intp)
+
+
+class _Scattered:
+    """Points, values and options of an interpolator, of which some are traced: it stands for SciPy's object."""
+
+    def __init__(self, points: Traced, values: Traced, fill_value: float = np.nan, rescale: bool = False) -> None:
+        self.points, self.values = arrays(points, values)
+        if self.points.ndim == 1:
+            self.points = self.points[:, None]
+        self.points = as_dtype(self.points, np.float64)
+        self.fill_value, self.rescale = fill_value, rescale
+        self.offset: Any = 0.0
+        self.scale: Any = 1.0
+        if self.points.shape[0] != self.values.shape[0]:
+            raise ValueError("different number of values and points")
+        if rescale:
+            self.offset = np.mean(self.points, axis=0)
+            width = np.max(self.points, axis=0) - np.min(self.points, axis=0)
+            self.scale = np.where(width > 0, width, 1.0)
+
+    def _queried(self, args: tuple[Any, ...]) -> tuple[Any, Any, tuple[int, ...]]:
+        """The points and those that are asked for, in the same units, and the shape of the latter."""
+        xi = args[0] if len(args) == 1 else args
+        if isinstance(xi, tuple):
+            xi = np.stack(np.broadcast_arrays(*arrays(*xi, self.points)[:-1]), -1)
+        xi = as_dtype(array(xi, (self.points,)), np.float64)
+        ndim = self.points.shape[1]
+        if ndim == 1 and (xi.ndim == 1 or xi.shape[-1] != 1):
+            xi = xi[..., None]
+        if xi.shape[-1] != ndim:
+            raise ValueError("number of dimensions in xi does not match x")
+        flat = (np.reshape(xi, (-1, ndim)) - self.offset) / self.scale
+        return (self.points - self.offset) / self.scale, flat, xi.shape[:-1]
+
+    def __call__(self, *args: ArrayLike) -> Any:
+        """Σ b_j v_j over the corners of a simplex, with barycentric coordinates b."""
+        points, xi, shape = self._queried(args)
+        corners = _corners(wg.stop_gradient(points), wg.stop_gradient(xi))
+        inside = corners[:, 0] >= 0
+        edges = points[corners[:, :-1]] - points[corners[:, -1:]]
+        regular = np.where(inside[:, None, None], edges, np.eye(points.shape[1]))
+        offset = xi - points[corners[:, -1]]
+        weights = np.linalg.solve(np.swapaxes(regular, -1, -2), offset[..., None])[..., 0]
+        weights = np.concatenate([weights, 1.0 - np.sum(weights, axis=-1, keepdims=True)], -1)
+        columns = np.reshape(self.values, (self.values.shape[0], -1))
+        found = np.sum(columns[corners] * weights[..., None], axis=1)
+        found = np.where(inside[:, None], found, self.fill_value)
+        return np.reshape(found, (*shape, *self.values.shape[1:]))
+
+
+class _Nearest(_Scattered):
+    def __call__(self, *args: ArrayLike) -> Any:
+        """The value of the nearest point: which that is is flat."""
+        points, xi, shape = self._queried(args)
+        found = self.values[_nearest(wg.stop_gradient(points), wg.stop_gradient(xi))]
+        return np.reshape(found, (*shape, *self.values.shape[1:]))
+
+
+@intercepts("scipy.interpolate._interpnd:_ndim_coords_from_arrays")
+def coordinates(points: Traced, ndim: Any = None) -> Any:
+    """Points along the last axis: of an array as it is, of one array for each dimension stacked."""
+    if isinstance(points, tuple) and len(points) == 1:
+        points = points[0]
+    if isinstance(points, tuple):
+        return np.stack(np.broadcast_arrays(*arrays(*points)), -1)
+    x = array(points)
+    return np.reshape(x, (-1, 1) if ndim is None else (-1, ndim)) if x.ndim == 1 else x
+
+
+@intercepts("scipy.interpolate:Rbf._call_norm")
+def norm_of(self: Any, x1: Traced, x2: Traced) -> Any:
+    """SciPy's own asks for a distance by its name in C."""
+    if callable(self.norm):
+        return self.norm(x1[..., None], x2[..., None, :])
+    if self.norm != "euclidean":
+        raise unsupported(f"scipy.interpolate.Rbf: the norm {self.norm!r} is not traced", "norm='euclidean'")
+    return _distances(np.swapaxes(array(x1, (x2,)), 0, 1), np.swapaxes(array(x2, (x1,)), 0, 1))
+
+
+@intercepts("scipy.interpolate._interpnd:LinearNDInterpolator", AT_ANY)
+def make_linear(points: Traced, values: Traced, fill_value: float = np.nan, rescale: bool = False) -> Any:
+    if isinstance(points, spatial.Delaunay):
+        points = points.points
+    return _Scattered(points, values, fill_value, rescale)
+
+
+@intercepts("scipy.interpolate._interpnd:NDInterpolatorBase.__call__", AT_OBJECT)
+def call_linear(function: Any, self: Any, *args: ArrayLike) -> Any:
+    if not holds_traced(list(args)):
+        return NotImplemented
+    if type(self) is not interpolate.LinearNDInterpolator:
+        raise unsupported(f"{type(self).__name__} is not traced", "LinearNDInterpolator")
+    values = np.asarray(self.values)
+    shape = (values.shape[0], *self.values_shape)
+    points = np.asarray(self.points) * _or(self.scale, 1.0) + _or(self.offset, 0.0)
+    found = _Scattered(points, np.reshape(values, shape), np.asarray(self.fill_value).item(), self.scale is not None)
+    return found(*args)
+
+
+def _or(value: Any, otherwise: float) -> Any:
+    return otherwise if value is None else np.asarray(value)
+
+
+@intercepts("scipy.interpolate:NearestNDInterpolator")
+def make_nearest(self: Any, x: Traced, y: Traced, rescale: bool = False, tree_options: Any = None) -> None:
+    self.nearest = _Nearest(x, y, rescale=rescale)
+
+
+@intercepts("scipy.interpolate:NearestNDInterpolator.__call__", AT_OBJECT)
+def call_nearest(self: Any, *args: Any, **query_options: Any) -> Any:
+    if "nearest" in vars(self):
+        return self.nearest(*args)
+    if not holds_traced(list(args)):
+        return NotImplemented
+    xi = args[0] if len(args) == 1 else args
+    if isinstance(xi, tuple):
+        xi = np.stack(np.broadcast_arrays(*arrays(*xi)), -1)
+    xi = array(xi)
+    concrete_points: Any = constant(trace_near((xi,)), np.asarray(self.points))
+    found = _Nearest(concrete_points * _or(self.scale, 1.0), self.values) if self.rescale else None
+    return (found or _Nearest(concrete_points, self.values))(xi)
+
+
+refuses(
+    "scipy.interpolate",
+    ["CloughTocher2DInterpolator"],
+    "its gradients are found by an iteration",
+    "LinearNDInterpolator, RBFInterpolator",
+)

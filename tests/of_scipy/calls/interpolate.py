@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.interpolate as s
+
+X = np.array([0.0, 0.5, 1.3, 2.0, 3.1, 4.0, 5.2])
+Y = np.sin(X)
+KNOTS = np.array([0.0, 0, 0, 0, 1.5, 2.7, 5.2, 5.2, 5.2, 5.2])
+C = np.arange(6.0) ** 2
+TCK: Any = (KNOTS, C, 3)
+PADDED: Any = (KNOTS, np.concatenate([C, np.zeros(4)]), 3)
+PIECES, BREAKS, AT = np.arange(12.0).reshape(4, 3, 1), np.array([0.0, 1.0, 2.3, 3.0]), np.array([0.3, 1.2])
+SURFACE: Any = (KNOTS, KNOTS, np.arange(36.0) ** 0.5, 3, 3)
+SPOTS = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1], [0.4, 0.3]])
+GRID = np.arange(12.0).reshape(3, 4)
+LINES: Any = (np.arange(3.0), np.arange(4.0))
+POLYNOMIAL, SPLINE = s.PPoly(PIECES, BREAKS), s.BSpline(KNOTS, C, 3)
+LINEAR, NEAREST = s.LinearNDInterpolator(SPOTS, SPOTS[:, 0]), s.NearestNDInterpolator(SPOTS, SPOTS[:, 0])
+RADIAL = s.Rbf(X, Y, Y)
+SMOOTHING, POWERS = np.zeros(5), np.zeros((1, 2), dtype=int)
+INSIDE = np.array([[0.5, 0.6], [0.3, 0.2]])
+
+
+def out(columns: int = 1) -> Any:
+    return np.empty((2, columns))
+
+
+CALLS: dict[str, list[Any]] = {
+    "scipy.interpolate._ppoly.evaluate": [((PIECES, BREAKS, AT, 0, True, out()), {})],
+    "scipy.interpolate._ppoly.evaluate_bernstein": [((PIECES, BREAKS, AT, 1, False, out()), {})],
+    "scipy.interpolate._ppoly.evaluate_nd": [
+        (
+            (
+                np.ones((4, 9, 1)),
+                (BREAKS, BREAKS),
+                np.array([2, 2], np.intc),
+                INSIDE,
+                np.zeros(2, np.intc),
+                True,
+                out(),
+            ),
+            {},
+        )
+    ],
+    "scipy.interpolate._ppoly.fix_continuity": [((PIECES.copy(), BREAKS, 1), {})],
+    "scipy.interpolate._ppoly.integrate": [((PIECES, BREAKS, 0.2, 1.7, True, np.empty(1)), {})],
+    "scipy.interpolate._ppoly.real_roots": [((PIECES - 3, BREAKS, 0.0, True, False), {})],
+    "scipy.interpolate.PPoly.solve": [((s.PPoly(PIECES[..., 0] - 3, BREAKS), 0.1), {})],
+    "scipy.interpolate.PPoly.roots": [((s.PPoly(PIECES[..., 0] - 3, BREAKS),), {})],
+    "scipy.interpolate._interpolate._PPolyBase._ensure_c_contiguous": [((POLYNOMIAL,), {})],
+    "scipy.interpolate.BSpline._ensure_c_contiguous": [((SPLINE,), {})],
+    "scipy.interpolate.BSpline.__call__": [((SPLINE, AT), {})],
+    "scipy.interpolate._dierckx.evaluate_spline": [((KNOTS, C[:, None], 3, AT, 0, True), {})],
+    "scipy.interpolate._dierckx.find_interval": [((KNOTS, 3, 0.4, 3, False), {})],
+    "scipy.interpolate._dierckx.evaluate_all_bspl": [((KNOTS, 3, 0.4, 3, 0), {})],
+    "scipy.interpolate._dierckx._coloc": [((X[:6], KNOTS, 3, np.zeros((6, 10)), 0), {})],
+    "scipy.interpolate._bsplines.get_lapack_funcs": [(((), (X, Y)), {})],
+    "scipy.interpolate.make_lsq_spline": [((X, Y, KNOTS), {}), ((X[::-1], Y, KNOTS), {})],
+    "scipy.interpolate.NdBSpline.__call__": [((s.NdBSpline((KNOTS, KNOTS), np.ones((6, 6)), 3), INSIDE), {})],
+    "scipy.interpolate._ndbspline.make_ndbspl": [((LINES, GRID, 1), {})],
+    "scipy.interpolate._fitpack_impl.splev": [((AT, TCK), {}), ((AT, TCK, 4), {})],
+    "scipy.interpolate._fitpack_impl.splint": [((0.1, 2.0, TCK), {})],
+    "scipy.interpolate._fitpack_impl.splder": [((PADDED,), {}), ((PADDED, 4), {})],
+    "scipy.interpolate._fitpack_impl.spalde": [((0.4, TCK), {})],
+    "scipy.interpolate._fitpack_impl.sproot": [((TCK,), {}), ((TCK[:2] + (2,),), {})],
+    "scipy.interpolate._fitpack_impl.insert": [((0.4, PADDED), {})],
+    "scipy.interpolate._fitpack_impl.splrep": [((X, Y), {}), ((X, Y), {"k": 9})],
+    "scipy.interpolate.UnivariateSpline.__init__": [((object.__new__(s.UnivariateSpline), X, Y), {})],
+    "scipy.interpolate.InterpolatedUnivariateSpline.__init__": [
+        ((object.__new__(s.InterpolatedUnivariateSpline), X, Y), {})
+    ],
+    "scipy.interpolate.LSQUnivariateSpline.__init__": [((object.__new__(s.LSQUnivariateSpline), X, Y, [2.2]), {})],
+    "scipy.interpolate._dfitpack.bispev": [((*SURFACE, AT, AT), {})],
+    "scipy.interpolate._dfitpack.bispeu": [((*SURFACE, AT, AT), {})],
+    "scipy.interpolate._dfitpack.parder": [((*SURFACE, 1, 0, AT, AT), {})],
+    "scipy.interpolate._dfitpack.pardeu": [((*SURFACE, 1, 0, AT, AT), {})],
+    "scipy.interpolate._dfitpack.dblint": [((*SURFACE, 0.1, 2.0, 0.2, 3.0), {})],
+    "scipy.interpolate._dfitpack.regrid_smth": [((X, X, np.outer(X, X).ravel()), {"s": 0.0})],
+    "scipy.interpolate._rgi_cython.find_indices": [((LINES, INSIDE.copy()), {})],
+    "scipy.interpolate._rgi_cython.evaluate_linear_2d": [
+        ((GRID, np.array([[0, 1], [1, 2]]), INSIDE.copy(), LINES, np.empty(2)), {})
+    ],
+    "scipy.interpolate._rbfinterp_np._build_and_solve_system": [
+        ((SPOTS, SPOTS[:, :1].copy(), SMOOTHING, "linear", 1.0, POWERS, None), {})
+    ],
+    "scipy.interpolate._rbfinterp_np.compute_interpolation": [
+        ((INSIDE, SPOTS, "linear", 1.0, POWERS, np.zeros(2), np.ones(2), np.ones((6, 1)), None), {})
+    ],
+    "scipy.interpolate.RBFInterpolator.__init__": [
+        ((s.RBFInterpolator(SPOTS, SPOTS[:, 0]), SPOTS, SPOTS[:, 1]), {}),
+        ((s.RBFInterpolator(SPOTS, SPOTS[:, 0]), SPOTS, SPOTS[:, 1]), {"kernel": "gaussian"}),
+    ],
+    "scipy.interpolate.Rbf._call_norm": [((RADIAL, X[None], X[None]), {})],
+    "scipy.interpolate._interpnd._ndim_coords_from_arrays": [(((AT, AT),), {})],
+    "scipy.interpolate._interpnd.LinearNDInterpolator": [((SPOTS, SPOTS[:, 0]), {}), ((SPOTS, SPOTS[:2, 0]), {})],
+    "scipy.interpolate._interpnd.NDInterpolatorBase.__call__": [((LINEAR, INSIDE), {})],
+    "scipy.interpolate.NearestNDInterpolator": [((SPOTS, SPOTS[:, 0]), {})],
+    "scipy.interpolate.NearestNDInterpolator.__call__": [((NEAREST, INSIDE), {})],
+}

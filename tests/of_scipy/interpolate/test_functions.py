@@ -1,0 +1,178 @@
+"""Functions and classes of ``scipy.interpolate`` on traced arrays: in the points, the values, and where it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import interpolate as s
+
+from tests.differences import check
+
+RNG = np.random.default_rng(3)
+P = np.array([0.0, 0.5, 1.3, 2.0, 3.1, 4.0, 5.2])
+V, S = RNG.standard_normal(7), RNG.standard_normal(7)
+ROWS = RNG.standard_normal((2, 7, 3))
+AT, BEYOND = np.array([0.1, 0.7, 2.5, 4.9]), np.array([-0.4, 0.7, 5.9])
+LOW, HIGH = np.array(0.3), np.array(4.4)
+GX, GY, GRID = np.linspace(0, 1, 5), np.linspace(0, 1, 6) ** 1.5, RNG.standard_normal((5, 6))
+GRIDS: Any = (GX, GY)
+PAIRS = RNG.uniform(0.1, 0.9, (4, 2))
+SPOTS = np.concatenate([[[0.0, 0], [0, 1], [1, 0], [1, 1]], RNG.uniform(0.1, 0.9, (6, 2))])
+HEIGHTS = RNG.standard_normal(10)
+KNOTS = np.array([0.0, 0, 0, 0, 1.5, 2.7, 5.2, 5.2, 5.2, 5.2])
+INNER = np.array([1.5, 3.7])
+C = RNG.standard_normal(6)
+PADDED, WAVES = np.concatenate([C, np.zeros(4)]), np.array([1.0, -1, 2, -1, 1, -2])
+PIECES, BREAKS = RNG.standard_normal((4, 3)), np.array([0.0, 1.0, 2.3, 3.0])
+END = np.eye(7)[-1]
+
+
+def cubic(v: Any) -> Any:
+    return s.CubicSpline(P, v)
+
+
+def spline(c: Any, *options: Any) -> Any:
+    return s.BSpline(KNOTS, c, 3, *options)
+
+
+def whole(inner: Any) -> Any:
+    return np.concatenate([np.zeros(4), inner, np.full(4, 5.2)])
+
+
+def periodic(v: Any) -> Any:
+    return v * (1 - END) + v[0] * END
+
+
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "interp1d": (lambda p, v, x: s.interp1d(p, v)(x), P, V, AT),
+    "interp1d of rows": (lambda v, x: s.interp1d(P, v, axis=1, fill_value="extrapolate")(x), ROWS, BEYOND),
+    "interp1d nearest": (lambda v: s.interp1d(P, v, "nearest")(AT), V),
+    "interp1d previous": (lambda v: s.interp1d(P, v, "previous")(AT), V),
+    "interp1d quadratic": (lambda p, v, x: s.interp1d(p, v, "quadratic")(x), P, V, AT),
+    "interp1d cubic": (lambda v, x: s.interp1d(P, v, "cubic", bounds_error=False, fill_value=0.5)(x), V, BEYOND),
+    "CubicSpline": (lambda p, v, x: s.CubicSpline(p, v)(x), P, V, BEYOND),
+    "CubicSpline clamped": (lambda v, x: s.CubicSpline(P, v, 1, "clamped")(x), ROWS, AT),
+    "CubicSpline natural": (lambda p, v, x: s.CubicSpline(p, v, bc_type=((1, 0.3), "natural"))(x, 1), P, V, AT),
+    "CubicSpline periodic": (lambda v, x: s.CubicSpline(P, periodic(v), bc_type="periodic")(x), V, BEYOND),
+    "CubicHermiteSpline": (lambda p, v, d, x: s.CubicHermiteSpline(p, v, d)(x), P, V, S, AT),
+    "PchipInterpolator": (lambda p, v, x: s.PchipInterpolator(p, v)(x), P, V, AT),
+    "Akima1DInterpolator": (lambda p, v, x: s.Akima1DInterpolator(p, v)(x), P, V, AT),
+    "makima": (lambda p, v, x: s.Akima1DInterpolator(p, v, method="makima")(x), P, V, AT),
+    "pchip_interpolate": (s.pchip_interpolate, P, V, AT),
+    "derivative": (lambda v, x: cubic(v).derivative()(x), V, AT),
+    "antiderivative": (lambda p, v, x: s.PchipInterpolator(p, v).antiderivative(2)(x), P, V, AT),
+    "integrate": (lambda p, v, a, b: s.PchipInterpolator(p, v).integrate(a, b), P, V, LOW, HIGH),
+    "roots": (lambda v: cubic(v).roots(extrapolate=False), V),
+    "solve": (lambda c, y: s.PPoly(c, BREAKS).solve(y, extrapolate=False), PIECES, np.array(0.1)),
+    "PPoly": (lambda c, b, x: s.PPoly(c, b)(x), PIECES, BREAKS, AT),
+    "PPoly falling": (lambda c, b, x: s.PPoly(c, b, False)(x), PIECES, BREAKS[::-1].copy(), np.array([0.2, 2.7])),
+    "PPoly periodic": (lambda c, b, x: s.PPoly(c, b, "periodic")(x), PIECES, BREAKS, BEYOND),
+    "PPoly.from_spline": (lambda c, x: s.PPoly.from_spline((KNOTS, c, 3))(x), C, AT),
+    "BPoly": (lambda c, b, x: s.BPoly(c, b)(x), PIECES, BREAKS, AT),
+    "BPoly, second derivative": (lambda c, b, x: s.BPoly(c, b)(x, 2), PIECES, BREAKS, AT),
+    "BPoly.from_derivatives": (lambda v, d, x: s.BPoly.from_derivatives(P, np.stack([v, d], 1))(x), V, S, AT),
+    "BPoly.integrate": (lambda c, b: s.BPoly(c, b).integrate(0.2, 2.7), PIECES, BREAKS),
+    "NdPPoly": (lambda c, x: s.NdPPoly(c, (BREAKS, BREAKS))(x), RNG.standard_normal((2, 3, 3, 3)), PAIRS),
+    "make_interp_spline": (lambda p, v, x: s.make_interp_spline(p, v)(x), P, V, BEYOND),
+    "make_interp_spline quintic": (lambda p, v, x: s.make_interp_spline(p, v, 5, axis=1)(x), P, ROWS, AT),
+    "make_interp_spline natural": (lambda p, v, x: s.make_interp_spline(p, v, bc_type="natural")(x, 1), P, V, AT),
+    "make_interp_spline linear": (lambda p, v, x: s.make_interp_spline(p, v, 1)(x), P, V, AT),
+    "make_lsq_spline": (lambda v, t, w, x: s.make_lsq_spline(P, v, whole(t), 3, w)(x), V, INNER, S**2 + 1, AT),
+    "make_smoothing_spline": (lambda v, x: s.make_smoothing_spline(P, v, lam=0.3)(x), V, AT),
+    "BSpline": (lambda t, c, x: s.BSpline(t, c, 3)(x), KNOTS + 0.01 * np.arange(10), C, BEYOND),
+    "BSpline, second derivative": (lambda c, x: spline(c)(x, 2), C, AT),
+    "BSpline.derivative": (lambda c, x: spline(c).derivative()(x), C, AT),
+    "BSpline.antiderivative": (lambda c, x: spline(c).antiderivative()(x), C, AT),
+    "BSpline.integrate": (lambda c, a, b: spline(c).integrate(a, b), C, LOW, HIGH),
+    "BSpline.integrate within": (lambda c, b: spline(c, False).integrate(0.4, b), C, HIGH),
+    "BSpline periodic": (lambda c, x: spline(c, "periodic")(x), C, BEYOND),
+    "NdBSpline": (lambda c, x: s.NdBSpline((KNOTS, KNOTS), c, 3)(x), RNG.standard_normal((6, 6)), PAIRS),
+    "KroghInterpolator": (lambda p, v, x: s.KroghInterpolator(p, v)(x), P, V, AT),
+    "KroghInterpolator.derivative": (lambda p, v, x: s.KroghInterpolator(p, v).derivative(x, 2), P, V, AT),
+    "krogh_interpolate": (lambda v, x: s.krogh_interpolate(P, v, x), V, AT),
+    "BarycentricInterpolator": (lambda v, x: s.BarycentricInterpolator(P, v)(x), V, AT),
+    "barycentric_interpolate": (lambda v, x: s.barycentric_interpolate(P, v, x), V, AT),
+    "lagrange": (lambda p, v, x: s.lagrange(p[:4], v[:4])(x), P, V, AT),
+    "approximate_taylor_polynomial": (lambda x: s.approximate_taylor_polynomial(np.sin, x, 3, 0.5)(0.1), np.array(0.4)),
+    "pade": (lambda c: s.pade(c, 2)[0](0.3), np.array([1, 1, 0.5, 1 / 6, 1 / 24])),
+    "splev": (lambda c, x: s.splev(x, (KNOTS, c, 3)), C, AT),
+    "splev beyond": (lambda c, x: s.splev(x, (KNOTS, c, 3), 1, 3), C, BEYOND),
+    "splint": (lambda c, a, b: s.splint(a, b, (KNOTS, c, 3)), C, LOW, HIGH),
+    "splder": (lambda c, x: s.splev(x, s.splder((KNOTS, c, 3))), PADDED, AT),
+    "splantider": (lambda c, x: s.splev(x, s.splantider((KNOTS, c, 3))), PADDED, AT),
+    "spalde": (lambda c: s.spalde(2.0, (KNOTS, c, 3)), C),
+    "sproot": (lambda c: s.sproot((KNOTS, np.concatenate([c, np.zeros(4)]), 3)), WAVES),
+    "insert": (lambda c, x: s.splev(x, s.insert(2.0, (KNOTS, c, 3))), PADDED, AT),
+    "splrep": (lambda p, v, x: s.splev(x, s.splrep(p, v)), P, V, AT),
+    "splrep with knots": (lambda v, x: s.splev(x, s.splrep(P, v, t=[2.2])), V, AT),
+    "InterpolatedUnivariateSpline": (lambda v, x: s.InterpolatedUnivariateSpline(P, v)(x), V, AT),
+    "LSQUnivariateSpline": (lambda v, x: s.LSQUnivariateSpline(P, v, [2.2])(x), V, AT),
+    "RectBivariateSpline": (lambda z, x: s.RectBivariateSpline(GX, GY, z)(x[:, 0], x[:, 1], grid=False), GRID, PAIRS),
+    "RectBivariateSpline on a grid": (lambda z, x: s.RectBivariateSpline(GX, GY, z)(x, x), GRID, np.array([0.2, 0.6])),
+    "RegularGridInterpolator": (lambda g, v, x: s.RegularGridInterpolator((g, GY), v)(x), GX, GRID, PAIRS),
+    "RegularGridInterpolator of rows": (
+        lambda v, x: s.RegularGridInterpolator(GRIDS, v)(x),
+        RNG.standard_normal((5, 6, 2)),
+        PAIRS,
+    ),
+    "interpn nearest": (lambda v: s.interpn(GRIDS, v, PAIRS, "nearest"), GRID),
+    "interpn slinear": (lambda v, x: s.interpn(GRIDS, v, x, "slinear"), GRID, PAIRS),
+    "interpn pchip": (lambda v, x: s.interpn(GRIDS, v, x, "pchip"), GRID, PAIRS),
+    "interpn beyond": (lambda v, x: s.interpn(GRIDS, v, x, bounds_error=False, fill_value=None), GRID, PAIRS * 2),
+    "interpn splinef2d": (lambda v, x: s.interpn(GRIDS, v, x, "splinef2d"), GRID, PAIRS),
+    "RBFInterpolator": (lambda p, v, x: s.RBFInterpolator(p, v)(x), SPOTS, HEIGHTS, PAIRS),
+    "RBFInterpolator gaussian": (
+        lambda v, x, e: s.RBFInterpolator(SPOTS, v, kernel="gaussian", epsilon=e)(x),
+        HEIGHTS,
+        PAIRS,
+        np.array(2.0),
+    ),
+    "RBFInterpolator smooth": (
+        lambda v, x: s.RBFInterpolator(SPOTS, v, kernel="quintic", degree=2, smoothing=0.1)(x),
+        HEIGHTS,
+        PAIRS,
+    ),
+    "Rbf": (lambda v, x: s.Rbf(SPOTS[:, 0], SPOTS[:, 1], v)(x[:, 0], x[:, 1]), HEIGHTS, PAIRS),
+    "LinearNDInterpolator": (lambda p, v, x: s.LinearNDInterpolator(p, v)(x), SPOTS, HEIGHTS, PAIRS),
+    "griddata": (lambda v, x: s.griddata(SPOTS, v, x), HEIGHTS, PAIRS),
+    "griddata nearest": (lambda v: s.griddata(SPOTS, v, PAIRS, "nearest"), HEIGHTS),
+    "griddata of numbers": (lambda v, x: s.griddata(P, v, x), V, AT),
+    "NearestNDInterpolator": (lambda v: s.NearestNDInterpolator(SPOTS, v)(PAIRS), HEIGHTS),
+}
+"""By what it tries, a call of each function or class with arguments that it is differentiated in."""
+
+SMOOTH = s.SmoothBivariateSpline(*RNG.uniform(0, 1, (2, 60)), RNG.standard_normal(60))
+RECTANGLE, RADIAL = s.RectBivariateSpline(GX, GY, GRID), s.Rbf(SPOTS[:, 0], SPOTS[:, 1], HEIGHTS, function="gaussian")
+OUTSIDE: dict[str, tuple[Callable[..., Any], Any]] = {
+    "CubicSpline": (cubic(V), AT),
+    "BSpline": (s.make_interp_spline(P, V), AT),
+    "UnivariateSpline": (s.UnivariateSpline(P, V), AT),
+    "RectBivariateSpline": (lambda x: RECTANGLE.ev(x[:, 0], x[:, 1], 1), PAIRS),
+    "SmoothBivariateSpline": (lambda x: SMOOTH(x[:, 0], x[:, 1], grid=False), PAIRS),
+    "RegularGridInterpolator": (s.RegularGridInterpolator(GRIDS, GRID), PAIRS),
+    "RegularGridInterpolator cubic": (s.RegularGridInterpolator(GRIDS, GRID, method="cubic"), PAIRS),
+    "RBFInterpolator": (s.RBFInterpolator(SPOTS, HEIGHTS), PAIRS),
+    "Rbf": (lambda x: RADIAL(x[:, 0], x[:, 1]), PAIRS),
+    "LinearNDInterpolator": (s.LinearNDInterpolator(SPOTS, HEIGHTS, rescale=True), PAIRS),
+    "KroghInterpolator": (s.KroghInterpolator(P, V), AT),
+    "BarycentricInterpolator": (s.BarycentricInterpolator(P, V), AT),
+    "PchipInterpolator": (s.PchipInterpolator(P, V), AT),
+    "Akima1DInterpolator": (s.Akima1DInterpolator(P, V), AT),
+    "interp1d": (s.interp1d(P, V, "cubic"), AT),
+    "NdBSpline": (s.NdBSpline((KNOTS, KNOTS), RNG.standard_normal((6, 6)), 3), PAIRS),
+    "integral": (lambda x: s.CubicSpline(P, V).integrate(0.2, x), HIGH),
+}
+"""Objects that are made outside of the traced function, and where they are asked."""
+if hasattr(s, "AAA"):  # since SciPy 1.15
+    OUTSIDE["AAA"] = (s.AAA(np.linspace(0, 6, 30), np.sin(np.linspace(0, 6, 30))), AT)
+FUNCTIONS |= {f"{name} made outside": case for name, case in OUTSIDE.items()}
+
+
+@pytest.mark.sampled(9, "the same for many functions")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_value_and_derivatives(name: str) -> None:
+    f, *args = FUNCTIONS[name]
+    check(f, *args, rtol=1e-6)
