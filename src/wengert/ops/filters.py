@@ -49,6 +49,26 @@ def _reference(
     return y, zf
 
 
+BLOCK = 4096
+"""Samples that are filtered at a time. SciPy allocates its result; beyond some 100 KB that is new memory at each call,
+whose pages cost as much as the filter. The state is carried on, so that the bits are the same."""
+
+
+def _into(
+    b: np.ndarray[Any, Any],
+    a: np.ndarray[Any, Any],
+    x: np.ndarray[Any, Any],
+    zi: np.ndarray[Any, Any],
+    y: np.ndarray[Any, Any],
+    zf: np.ndarray[Any, Any],
+) -> None:
+    n, step = x.shape[-1], max(1, BLOCK // max(1, x.size // max(1, x.shape[-1])))
+    state = zi
+    for k in range(0, n, step):
+        y[..., k : k + step], state = _reference(b, a, x[..., k : k + step], state)
+    zf[...] = state
+
+
 def _windows(x: Atom, count: int, length: int, start: int, step: int) -> Any:
     """The element (i, k) of the result is x[i + start + step k], along the last axis of ``x``."""
     shape = x.aval.shape
@@ -190,6 +210,7 @@ filter_ = op(  # b [order + 1], a [order] (after the 1 that it begins with), x [
     _reference,
     name="filter_",
     type=_type,
+    into=_into,
     cost=lambda b, a, x, zi: 4.0 * x.size * b.shape[-1],
     pushforward=_pushforward,
     pullback=[_pull_b, _pull_a, _pull_x, _pull_zi],
@@ -219,6 +240,23 @@ def _sos_reference(sos: np.ndarray[Any, Any], x: np.ndarray[Any, Any], zi: np.nd
         for k in np.ndindex(x.shape[:-1]):
             _sosfilt(np.array(sos[k]), y[k][None], zf[k][None])
     return y, zf
+
+
+def _sos_into(
+    sos: np.ndarray[Any, Any],
+    x: np.ndarray[Any, Any],
+    zi: np.ndarray[Any, Any],
+    y: np.ndarray[Any, Any],
+    zf: np.ndarray[Any, Any],
+) -> None:
+    """SciPy's code writes into its operands, so that of one filter nothing is allocated."""
+    from scipy.signal._sosfilt import _sosfilt  # heavy to import, and needed only here
+
+    if sos.ndim == 2 and x.size and y.flags.c_contiguous and zf.flags.c_contiguous:
+        y[...], zf[...] = x, zi
+        _sosfilt(np.array(sos), y.reshape(-1, x.shape[-1]), zf.reshape(-1, *zi.shape[-2:]))
+    else:
+        y[...], zf[...] = _sos_reference(sos, x, zi)
 
 
 def _sections(sos: Atom, x: Atom, zi: Atom) -> list[tuple[tuple[Any, Any, Any, Any], Any]]:
@@ -309,6 +347,7 @@ cascade = op(  # rows b₀ b₁ b₂ 1 a₁ a₂ [sections, 6], x [..., n], stat
     _sos_reference,
     name="cascade",
     type=_sos_type,
+    into=_sos_into,
     cost=lambda sos, x, zi: 10.0 * x.size * sos.shape[-2],
     pushforward=_sos_pushforward,
     pullback=[_sos_pull_sos, _sos_pull_x, _sos_pull_zi],

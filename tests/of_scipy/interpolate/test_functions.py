@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy import interpolate as s
 
-from tests.differences import check
+import wengert as wg
+from tests.differences import check, same
+from wengert.errors import UnsupportedFunctionError
 
 RNG = np.random.default_rng(3)
 P = np.array([0.0, 0.5, 1.3, 2.0, 3.1, 4.0, 5.2])
@@ -176,3 +178,50 @@ FUNCTIONS |= {f"{name} made outside": case for name, case in OUTSIDE.items()}
 def test_value_and_derivatives(name: str) -> None:
     f, *args = FUNCTIONS[name]
     check(f, *args, rtol=1e-6)
+
+
+def test_derivatives_of_second_order_and_batches() -> None:
+    points = np.array([0.3, 2.2])
+    wg.check_derivatives(lambda v, x: s.PchipInterpolator(P, v)(x), V, points, order=2)
+    wg.check_derivatives(lambda c, x: s.BSpline(KNOTS, c, 3)(x), C, points, order=2)
+    wg.check_derivatives(lambda v, x: s.RegularGridInterpolator(GRIDS, v)(x), GRID, PAIRS[:2], order=2)
+    many = np.stack([V, S])
+    same(wg.vmap(lambda v: s.make_interp_spline(P, v)(AT))(many), s.make_interp_spline(P, many.T)(AT).T)
+    same(wg.vmap(s.CubicSpline(P, V))(np.stack([AT, AT + 0.1])), s.CubicSpline(P, V)(np.stack([AT, AT + 0.1])))
+
+
+def test_values_are_scipys_to_the_last_bit() -> None:
+    for made in (s.CubicSpline(P, V), s.make_interp_spline(P, V), s.RegularGridInterpolator(GRIDS, GRID)):
+        at = PAIRS if isinstance(made, s.RegularGridInterpolator) else AT
+        np.testing.assert_array_max_ulp(wg.vjp(made, at)[0], made(at), 2)
+
+
+def test_a_cubic_by_hand() -> None:
+    """The spline through x³ at four points is x³: its value at 2.5, and its slope 3 x²."""
+    f = lambda x: s.CubicSpline(np.arange(4.0), np.arange(4.0) ** 3)(x)
+    value, slope = wg.value_and_grad(f)(2.5)
+    assert (value, slope) == (pytest.approx(15.625), pytest.approx(18.75))
+
+
+def test_outside_of_the_points_values_are_nan_with_derivative_zero() -> None:
+    f = s.Akima1DInterpolator(P, V)
+    y, pullback = wg.vjp(f, np.array([-1.0, 1.0]))
+    assert np.isnan(y).tolist() == [True, False]
+    assert pullback(np.ones(2))[0][0] == 0.0
+
+
+def test_a_root_at_a_jump_moves_with_its_breakpoint() -> None:
+    c = np.array([[0.0, 0.0], [-1.0, 1.0]])
+    roots = lambda b: s.PPoly(c, b).roots(extrapolate=False)
+    assert wg.jacobian(roots)(np.array([0.0, 1.0, 2.0])).tolist() == [[0.0, 1.0, 0.0]]
+
+
+def test_what_is_chosen_by_the_values_is_refused() -> None:
+    for call in (
+        lambda v: s.UnivariateSpline(P, v)(AT),
+        lambda v: s.splrep(P, v, s=1.0)[1],
+        lambda v: s.make_smoothing_spline(P, v)(AT),
+        lambda v: s.CloughTocher2DInterpolator(SPOTS[:7], v)(PAIRS),
+    ):
+        with pytest.raises(UnsupportedFunctionError):
+            wg.vjp(call, V)

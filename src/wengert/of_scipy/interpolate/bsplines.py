@@ -223,3 +223,50 @@ def make_ndbspl(points: Traced, values: Traced, k: Any = 3, *, solver: Any = Non
     for name, value in {**attributes, "extrapolate": None, "_asarray": lambda x: x}.items():
         setattr(found, name, value)
     return found
+
+
+@intercepts("scipy.interpolate:make_smoothing_spline")
+def make_smoothing_spline(
+    x: Traced, y: Traced, w: Traced | None = None, lam: float | Traced | None = None, *, axis: int = 0
+) -> Any:
+    """The natural cubic spline f that has the least Σ w (y − f)² + λ ∫ f''².
+
+    Its second derivatives γ at the inner points solve (R + λ Qᵀ W⁻¹ Q) γ = Qᵀ y, a system of five diagonals, and its
+    values are y − λ W⁻¹ Q γ.
+    Source: Green and Silverman (1994), Nonparametric Regression and Generalized Linear Models, section 2.3.
+    """
+    if lam is None:
+        raise unsupported("make_smoothing_spline of traced values: λ is chosen by the values", "lam=, a number")
+    given = [x, y, lam] if w is None else [x, y, lam, w]
+    xs, ys, rate, *weights = (as_dtype(v, np.float64) for v in arrays(*given))
+    rows: Any = np.moveaxis(ys, axis, 0)
+    n = xs.shape[0]
+    if xs.ndim != 1 or rows.shape[0] != n:
+        raise ValueError("``x`` should be one-dimensional and as long as ``y``")
+    if n <= 4:
+        raise ValueError("``x`` and ``y`` length must be at least 5")
+    h = xs[1:] - xs[:-1]
+    if np.any(h <= 0):
+        raise ValueError("``x`` should be an ascending array")
+    if rate < 0:
+        raise ValueError("Regularization parameter should be non-negative")
+    inverse = 1.0 / weights[0] if weights else np.ones_like(xs)
+    before, after = 1.0 / h[:-1], 1.0 / h[1:]
+    middle = -before - after
+    columns = np.reshape(rows, (n, -1))
+    bends = before[:, None] * columns[:-2] + middle[:, None] * columns[1:-1] + after[:, None] * columns[2:]
+    zero = np.zeros_like(xs[:1])
+    diagonal = (h[:-1] + h[1:]) / 3 + rate * (
+        before**2 * inverse[:-2] + middle**2 * inverse[1:-1] + after**2 * inverse[2:]
+    )
+    mixed = middle[:-1] * before[1:] * inverse[1:-2] + after[:-1] * middle[1:] * inverse[2:-1]
+    first = np.concatenate([h[1:-1] / 6 + rate * mixed, zero])
+    second = np.concatenate([rate * after[:-2] * before[2:] * inverse[2:-2], zero, zero])
+    bands = np.stack([np.roll(second, 2), np.roll(first, 1), diagonal, first, second])
+    gamma = linalg.solve_banded((2, 2), bands, bends)
+    inner = np.pad(middle[:, None] * gamma, ((1, 1), (0, 0)))
+    pulls = np.pad(after[:, None] * gamma, ((2, 0), (0, 0))) + np.pad(before[:, None] * gamma, ((0, 2), (0, 0)))
+    pulls = pulls + inner
+    found = columns - rate * inverse[:, None] * pulls
+    found = np.reshape(found, rows.shape)
+    return interpolate.make_interp_spline(xs, np.moveaxis(found, 0, axis), 3, bc_type="natural", axis=axis)
