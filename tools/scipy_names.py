@@ -94,16 +94,18 @@ OWN_CODE: dict[str, str] = {
     "spherical_in spherical_jn spherical_kn spherical_yn yvp zeta",
     "signal": "CZT ShortTimeFFT StateSpace TransferFunction ZerosPolesGain ZoomFFT abcd_normalize band_stop_obj "
     "bilinear bilinear_zpk bode butter cheb1ap cheb2ap cheby1 cheby2 chirp closest_STFT_dual_window coherence "
-    "convolve convolve2d correlate correlate2d csd cspline1d cspline2d czt czt_points dbode decimate "
-    "deconvolve dfreqresp dlti ellip ellipap envelope fftconvolve filtfilt firwin firwin2 freqresp freqs "
-    "freqs_zpk freqz freqz_sos freqz_zpk gauss_spline gausspulse get_window group_delay hilbert hilbert2 "
-    "iircomb iirdesign iirfilter iirnotch iirpeak invres invresz istft kaiser_atten kaiser_beta lfilter "
-    "lombscargle lp2* lti minimum_phase normalize oaconvolve peak_prominences peak_widths periodogram "
-    "qspline1d qspline2d resample resample_poly residue residuez sawtooth sepfir2d sos2tf sos2zpk sosfilt "
-    "sosfilt_zi sosfiltfilt sosfreqz spectrogram spline_filter square ss2tf ss2zpk stft sweep_poly "
-    "symiirorder1 symiirorder2 tf2sos tf2ss tf2zpk vectorstrength welch wiener zoom_fft zpk2sos zpk2ss zpk2tf",
+    "cont2discrete convolve convolve2d correlate correlate2d csd cspline1d cspline1d_eval cspline2d czt "
+    "czt_points dbode decimate deconvolve dfreqresp dimpulse dlsim dlti dstep ellip ellipap envelope "
+    "fftconvolve filtfilt firls firwin firwin2 freqresp freqs freqs_zpk freqz freqz_sos freqz_zpk "
+    "gauss_spline gausspulse get_window group_delay hilbert hilbert2 iircomb iirdesign iirfilter iirnotch "
+    "iirpeak impulse invres invresz istft kaiser_atten kaiser_beta lfilter lombscargle lp2* lsim lti "
+    "minimum_phase normalize oaconvolve peak_prominences peak_widths periodogram place_poles qspline1d "
+    "qspline1d_eval qspline2d resample resample_poly residue residuez sawtooth sepfir2d sos2tf sos2zpk "
+    "sosfilt sosfilt_zi sosfiltfilt sosfreqz spectrogram spline_filter square ss2tf ss2zpk step stft "
+    "sweep_poly symiirorder1 symiirorder2 tf2sos tf2ss tf2zpk vectorstrength welch wiener zoom_fft zpk2sos "
+    "zpk2ss zpk2tf",
     "signal.windows": "chebwin exponential gaussian general_cosine general_gaussian general_hamming kaiser "
-    "kaiser_bessel_derived taylor tukey",
+    "kaiser_bessel_derived dpss taylor tukey",
 }
 """Functions that are traced through SciPy's own array code, without an entry in a table."""
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate as s
+from scipy._lib._array_api import np_compat
 
 X = np.array([0.0, 0.5, 1.3, 2.0, 3.1, 4.0, 5.2])
 Y = np.sin(X)
@@ -21,6 +22,19 @@ LINEAR, NEAREST = s.LinearNDInterpolator(SPOTS, SPOTS[:, 0]), s.NearestNDInterpo
 RADIAL = s.Rbf(X, Y, Y)
 SMOOTHING, POWERS = np.zeros(5), np.zeros((1, 2), dtype=int)
 INSIDE = np.array([[0.5, 0.6], [0.3, 0.2]])
+
+
+class Namespace:
+    """SciPy's names of NumPy's functions, as an object that can be copied."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np_compat, name)
+
+    def __deepcopy__(self, memo: Any) -> Namespace:
+        return self
+
+
+NAMESPACE = Namespace()
 
 
 def out(columns: int = 1) -> Any:
@@ -60,6 +74,11 @@ CALLS: dict[str, list[Any]] = {
     "scipy.interpolate.make_lsq_spline": [((X, Y, KNOTS), {}), ((X[::-1], Y, KNOTS), {})],
     "scipy.interpolate.NdBSpline.__call__": [((s.NdBSpline((KNOTS, KNOTS), np.ones((6, 6)), 3), INSIDE), {})],
     "scipy.interpolate._ndbspline.make_ndbspl": [((LINES, GRID, 1), {})],
+    "scipy.interpolate._bsplines._as_float_array": [((X, True), {}), ((X * np.nan, True), {})],
+    "scipy.interpolate.make_interp_spline": [((X, Y), {}), ((X, Y), {"k": 5}), ((X, Y * np.nan), {})],
+    "scipy.interpolate.make_smoothing_spline": [((X, Y), {"lam": 0.2}), ((X[:4], Y[:4]), {"lam": 0.2})],
+    "scipy.interpolate._cubic.prepare_input": [((X, Y, 0), {"xp": NAMESPACE}), ((X, Y * np.nan, 0), {"xp": NAMESPACE})],
+    "scipy.interpolate.barycentric_interpolate": [((X, Y, AT), {"rng": 1}), ((X, Y, AT), {"rng": 1, "der": 1})],
     "scipy.interpolate._fitpack_impl.splev": [((AT, TCK), {}), ((AT, TCK, 4), {})],
     "scipy.interpolate._fitpack_impl.splint": [((0.1, 2.0, TCK), {})],
     "scipy.interpolate._fitpack_impl.splder": [((PADDED,), {}), ((PADDED, 4), {})],

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import interpolate, linalg
 
+from wengert.of_scipy.interpolate.piecewise import fails
 from wengert.tracing.arguments import Traced, array, arrays, as_dtype, concrete, holds_tracer, promote, unsupported
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.interception.python_functions import original
 
 
 def place(t: Traced, k: int, points: Traced) -> tuple[Any, Any]:
@@ -270,3 +272,29 @@ def make_smoothing_spline(
     found = columns - rate * inverse[:, None] * pulls
     found = np.reshape(found, rows.shape)
     return interpolate.make_interp_spline(xs, np.moveaxis(found, 0, axis), 3, bc_type="natural", axis=axis)
+
+
+@intercepts("scipy.interpolate._bsplines:_as_float_array")
+def as_float_array(x: Traced, check_finite: bool = False) -> Any:
+    x = array(x)
+    x = x if x.dtype.kind == "c" else as_dtype(x, np.float64)
+    if check_finite and fails(np.all(np.isfinite(x))):
+        raise ValueError("Array must not contain infs or nans.")
+    return x
+
+
+@intercepts("scipy.interpolate:make_interp_spline")
+def make_interp_spline(
+    x: Traced,
+    y: Traced,
+    k: int = 3,
+    t: Traced | None = None,
+    bc_type: Any = None,
+    axis: int = 0,
+    check_finite: bool = True,
+) -> Any:
+    """SciPy's own, which checks once more that all is finite, in memory."""
+    given = [array(v, (x, y)) for v in (x, y, t) if v is not None]
+    if check_finite and any(fails(np.all(np.isfinite(v))) for v in given):
+        raise ValueError("Array must not contain infs or nans.")
+    return original(interpolate.make_interp_spline)(x, y, k, t, bc_type, axis, False)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import interpolate
 
 import wengert as wg
-from wengert.tracing.arguments import Traced, array, arrays, as_dtype, concrete, unsupported
+from wengert.tracing.arguments import Traced, array, arrays, as_dtype, concrete, holds, unsupported
 from wengert.tracing.callers import values_of
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
@@ -21,14 +22,15 @@ from wengert.tracing.tracer import Tracer
 compiled: Any = import_module("scipy.interpolate._ppoly")  # Cython, without types
 
 
-def _is_ascending(x: Traced) -> bool:
+def is_ascending(x: Traced) -> bool:
+    """Whether breakpoints ascend. An array of SciPy's own is asked as it is, so that this can be told in a batch."""
     return bool(x[-1] >= x[0])
 
 
-def place(x: Traced, points: Traced) -> tuple[Any, Any]:
+def place(x: Traced, points: Traced, ascends: bool | None = None) -> tuple[Any, Any]:
     """The interval that each point lies in, or is nearest to, and whether it lies in one. Each contains the breakpoint
     that it begins with, and the last one both. A NaN lies nowhere."""
-    if not _is_ascending(x):
+    if not (is_ascending(x) if ascends is None else ascends):
         x, points = -x, -points
     found = np.searchsorted(x, points, side="right") - 1
     inside = (points >= x[0]) & (points <= x[-1])
@@ -70,8 +72,9 @@ def _masked(value: Any, inside: Any, points: Traced, extrapolate: bool) -> Any:
 
 @intercepts("scipy.interpolate._ppoly:evaluate")
 def evaluate(c: Traced, x: Traced, xp: Traced, dx: int, extrapolate: bool, out: Traced) -> None:
+    ascends = is_ascending(x)
     c, x, points = arrays(c, x, xp)
-    where, inside = place(x, points)
+    where, inside = place(x, points, ascends)
     s = (points - x[where])[:, None]
     value = polynomial([c[p][where] for p in range(c.shape[0])], s, int(dx))
     out[...] = _masked(value, inside, points, extrapolate)
@@ -80,8 +83,9 @@ def evaluate(c: Traced, x: Traced, xp: Traced, dx: int, extrapolate: bool, out: 
 @intercepts("scipy.interpolate._ppoly:evaluate_bernstein")
 def evaluate_bernstein(c: Traced, x: Traced, xp: Traced, nu: int, extrapolate: bool, out: Traced) -> None:
     """Σ_a C(k, a) sᵃ (1 − s)ᵏ⁻ᵃ c_a; derivatives are the basis of lower degree with differences of c."""
+    ascends = is_ascending(x)
     c, x, points = arrays(c, x, xp)
-    where, inside = place(x, points)
+    where, inside = place(x, points, ascends)
     width = (x[where + 1] - x[where])[:, None]
     s = (points - x[where])[:, None] / width
     rows = [c[p][where] for p in range(c.shape[0])]
@@ -235,3 +239,47 @@ def ensure_order(self: Any) -> Any:
 
 intercepts("scipy.interpolate._interpolate:_PPolyBase._ensure_c_contiguous", AT_OBJECT)(ensure_order)
 intercepts("scipy.interpolate:BSpline._ensure_c_contiguous", AT_OBJECT)(ensure_order)
+
+
+# ---------------------------------------------------------------------------------------------- checks of what is given
+
+
+def fails(condition: Any) -> bool:
+    """Whether a condition on values does not hold: of the examples of a batch nobody can say, and it is not checked."""
+    return holds(condition) is False
+
+
+@intercepts("scipy.interpolate._cubic:prepare_input")
+def prepare_input(x: Traced, y: Traced, axis: int, dydx: Traced | None = None, xp: Any = None) -> Any:
+    given = arrays(x, y) if dydx is None else arrays(x, y, dydx)
+    points = given[0]
+    if points.dtype.kind == "c":
+        raise ValueError("`x` must contain real values.")
+    dtype = np.complex128 if any(v.dtype.kind == "c" for v in given) else np.float64
+    points, values, *slopes = as_dtype(points, np.float64), *[as_dtype(v, dtype) for v in given[1:]]
+    if any(d.shape != values.shape for d in slopes):
+        raise ValueError("The shapes of `y` and `dydx` must be identical.")
+    axis = axis % values.ndim
+    if points.ndim != 1:
+        raise ValueError("`x` must be 1-dimensional.")
+    if points.shape[0] < 2:
+        raise ValueError("`x` must contain at least 2 elements.")
+    if points.shape[0] != values.shape[axis]:
+        raise ValueError(f"The length of `y` along `axis`={axis} doesn't match the length of `x`")
+    for name, v in zip(("x", "y", "dydx"), (points, values, *slopes), strict=False):
+        if fails(np.all(np.isfinite(v))):
+            raise ValueError(f"`{name}` must contain only finite values.")
+    steps = points[1:] - points[:-1]
+    if fails(np.all(steps > 0)):
+        raise ValueError("`x` must be strictly increasing sequence.")
+    first = np.moveaxis(slopes[0], axis, 0) if slopes else None
+    return points, steps, np.moveaxis(values, axis, 0), axis, first
+
+
+@intercepts("scipy.interpolate:barycentric_interpolate")
+def barycentric_interpolate(xi: Traced, yi: Traced, x: Traced, axis: int = 0, *, der: int = 0, rng: Any = None) -> Any:
+    """SciPy's own hands on a generator, of which the order of rounding errors depends, and which has no seed."""
+    found = interpolate.BarycentricInterpolator(xi, yi, axis=axis)
+    if np.ndim(der):
+        return found.derivatives(x, der=np.amax(der) + 1)[np.asarray(der)]
+    return found.derivative(x, der=der) if der else found(x)

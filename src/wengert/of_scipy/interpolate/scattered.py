@@ -268,4 +268,5 @@ refuses(
     ["CloughTocher2DInterpolator"],
     "its gradients are found by an iteration",
     "LinearNDInterpolator, RBFInterpolator",
+    looks=AT_ANY,
 )
