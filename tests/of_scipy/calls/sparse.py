@@ -75,7 +75,6 @@ CALLS: dict[str, list[Any]] = {
     **{f"scipy.sparse.linalg.{name}": [((A + A.T, VECTOR), {})] for name in SOLVERS},
     **{f"scipy.sparse.linalg.{name}": [((A, 1), {"v0": VECTOR})] for name in ("eigsh", "eigs", "svds")},
     "scipy.sparse.linalg.splu": [((A.tocsc(),), {}), ((A,), {})],
-    "scipy.sparse.linalg.spilu": [((A.tocsc(),), {})],
     "scipy.sparse.linalg.factorized": [((A.tocsc(),), {})],
     "scipy.sparse.linalg.SuperLU.solve": [((np.ones(1),), {})],
 }
