@@ -25,7 +25,7 @@ FLAT = {
     "linalg": "bandwidth clarkson_woodruff_transform dft diagsvd expm_cond find_best_blas_type get_blas_funcs "
     "get_lapack_funcs hadamard helmert hilbert invhilbert invpascal ishermitian issymmetric pascal signm",
     "linalg.interpolative": "estimate_rank",
-    "ndimage": "binary_* distance_transform_cdt find_objects generate_binary_structure histogram iterate_structure "
+    "ndimage": "binary_* distance_transform_* find_objects generate_binary_structure histogram iterate_structure "
     "label maximum_position minimum_position value_indices watershed_ift",
     "optimize": "linear_sum_assignment quadratic_assignment milp",
     "optimize.elementwise": "bracket_root bracket_minimum",

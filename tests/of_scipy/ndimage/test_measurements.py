@@ -10,6 +10,7 @@ from scipy import ndimage
 
 import wengert as wg
 from tests.differences import check, check_value
+from wengert.errors import UnsupportedFunctionError
 
 X = np.random.default_rng(0).standard_normal((5, 6))
 LABELS = np.random.default_rng(1).integers(0, 4, (5, 6))
@@ -66,3 +67,8 @@ def test_labels_are_guarded() -> None:
     np.testing.assert_allclose(f(X, LABELS), ndimage.sum_labels(X, LABELS, [1, 2]))
     other = LABELS[::-1].copy()
     np.testing.assert_allclose(f(X, other), ndimage.sum_labels(X, other, [1, 2]))
+
+
+def test_an_option_with_a_derivative_is_refused() -> None:
+    with pytest.raises(UnsupportedFunctionError, match="an option is traced"):
+        wg.grad(lambda s: np.sum(ndimage.distance_transform_edt(X > 0, sampling=s)))(1.5)

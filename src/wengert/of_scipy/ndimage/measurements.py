@@ -227,6 +227,8 @@ def _of_values(name: str, is_of_truths: bool) -> Callable[..., Any]:
         if not is_traced(x):
             return x
         is_number = x.dtype.kind in "fc"
+        if is_number and not is_first:
+            raise unsupported(f"scipy.ndimage.{name}: an option is traced", "a number that is a constant")
         return np.asarray(concrete(x != 0 if is_number and is_first and is_of_truths else x, "what it finds"))
 
     def answer(*args: Any, **kwargs: Any) -> Any:
