@@ -30,6 +30,22 @@ OF_ROTATIONS: dict[str, list[Any]] = {
     "concatenate": [(([TWO, TWO],), {})],
     "align_vectors": [((X[:3], X[1:]), {})],
 }
+OF_TRANSFORMS: dict[str, list[Any]] = {}
+if hasattr(scipy.spatial.transform, "RigidTransform"):
+    ONE = scipy.spatial.transform.RigidTransform.from_exp_coords([0.5, 1.0, 1.5, 2.0, 2.5, 3.0])
+    OF_TRANSFORMS = {
+        "__init__": [((ONE, np.eye(4)), {})],
+        "from_matrix": [((np.eye(4),), {}), ((np.ones((4, 4)),), {})],
+        "from_translation": [(([1.0, 2.0, 3.0],), {})],
+        "from_exp_coords": [(([0.5, 1.0, 1.5, 2.0, 2.5, 3.0],), {})],
+        "from_dual_quat": [(([0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 1.0, 0.0],), {})],
+        "from_rotation": [((TWO,), {})],
+        "from_components": [(([1.0, 2.0, 3.0], TWO), {})],
+        "apply": [((ONE, [1.0, 2.0, 3.0]), {})],
+        "__pow__": [((ONE, 0.5), {})],
+        "mean": [((ONE,), {})],
+        "concatenate": [(([ONE, ONE],), {})],
+    }
 
 CALLS: dict[str, list[Any]] = {
     **{f"scipy.spatial.distance.{name}": [((U, V), {}), ((U,), {})] for name in NAMES.split()},
@@ -46,6 +62,7 @@ CALLS: dict[str, list[Any]] = {
     **{f"scipy.spatial.transform.Rotation.{name}": calls for name, calls in OF_ROTATIONS.items()},
     "scipy.spatial.transform.Slerp.__init__": [((SLERP, [0.0, 1.0], TWO), {})],
     "scipy.spatial.transform.Slerp.__call__": [((SLERP, 0.5), {}), ((SLERP, 2.5), {})],
+    **{f"scipy.spatial.transform.RigidTransform.{name}": calls for name, calls in OF_TRANSFORMS.items()},
     "scipy.spatial.KDTree.__init__": [((scipy.spatial.KDTree(X), X), {})],
     "scipy.spatial.KDTree.query": [((scipy.spatial.KDTree(X), X[0]), {})],
     "scipy.spatial.KDTree.query_ball_point": [((scipy.spatial.KDTree(X), X[0], 2.0), {})],

@@ -1,3 +1,3 @@
 """``scipy.spatial`` on traced arrays."""
 
-from wengert.of_scipy.spatial import distances, hulls, rotations, trees  # noqa: F401
+from wengert.of_scipy.spatial import distances, hulls, rigid, rotations, trees  # noqa: F401
