@@ -95,6 +95,8 @@ COVERED = [
         "of_scipy/stats/__init__.py", "of_scipy/stats/choosing.py", "of_scipy/stats/continuous.py",
         "of_scipy/stats/integrals.py",
         "of_scipy/stats/known.py", "of_scipy/stats/methods.py"),
+    row("tests/of_scipy/stats/test_descriptive.py", "axes and policies are seen in the functions that have them",
+        "of_scipy/stats/samples.py"),
     row("tests/of_scipy/special/test_usual.py", "imports: that its files are loaded is seen by what they do",
         "of_scipy/__init__.py", "of_scipy/special/__init__.py"),
     row("tests/of_scipy/special/test_legendre.py", "ops are reached by the functions of SciPy that they are for",

@@ -63,7 +63,41 @@ def _multivariate() -> dict[str, list[Any]]:
     return found
 
 
+_ROWS = np.arange(1.0, 25).reshape(12, 2) ** 1.3 % 7 + 1
+_ONE = "gmean hmean skew kurtosis sem variation gstd describe tmean tvar tstd tsem tmin tmax iqr median_abs_deviation"
+_ONE += (
+    " rankdata zscore gzscore circmean circvar circstd entropy differential_entropy skewtest kurtosistest normaltest"
+)
+_ONE += " jarque_bera chisquare power_divergence moment"
+_TWO = "zmap ttest_ind ttest_rel f_oneway bartlett levene"
+_PAIRS = "wasserstein_distance energy_distance pearsonr pointbiserialr spearmanr linregress"
+_FITTED = "norm expon laplace uniform"
+_OWN: dict[str, tuple[Any, ...]] = {
+    "pmean": (_ROWS, 2),
+    "trim_mean": (_ROWS, 0.1),
+    "trimboth": (_ROWS, 0.1),
+    "boxcox": (X, 0.5),
+    "boxcox_llf": (0.5, X),
+    "yeojohnson": (X, 0.5),
+    "yeojohnson_llf": (0.5, X),
+    "ttest_1samp": (_ROWS, 1.0),
+    "ttest_ind_from_stats": (1.0, 1.0, 5, 2.0, 1.0, 6),
+    "combine_pvalues": (_P,),
+}
+
+
+def _of_samples() -> dict[str, list[Any]]:
+    found: dict[str, Any] = dict.fromkeys(_ONE.split(), (_ROWS,))
+    found |= dict.fromkeys(_TWO.split(), (_ROWS, _ROWS**0.5))
+    found |= dict.fromkeys(_PAIRS.split(), (_ROWS[:, 0], _ROWS[:, 1]))
+    calls = {f"scipy.stats.{name}": [(args, {})] for name, args in (found | _OWN).items()}
+    place = "scipy.stats._continuous_distns"
+    calls |= {f"{place}.{name}_gen.fit": [((getattr(stats, name), X), {})] for name in _FITTED.split()}
+    return calls | {f"{place}.rayleigh_gen.fit": [((stats.rayleigh, X), {"floc": 0})]}
+
+
 CALLS: dict[str, list[Any]] = {
+    **_of_samples(),
     **_multivariate(),
     **{f"{_INFRASTRUCTURE}.rv_continuous.{m}": [((stats.norm, X / 2), {})] for m in _METHODS},
     **{f"{_INFRASTRUCTURE}.rv_discrete.{m}": [((stats.poisson, X, 1.5), {})] for m in _DISCRETE},
