@@ -107,8 +107,6 @@ COVERED = [
         "higher/integrals.py", "of_scipy/integrate/__init__.py"),
     row("tests/of_scipy/optimize/test_minima.py", "which bounds are active is seen in the derivatives of minima",
         "of_scipy/optimize/optimality.py"),
-    row("tests/of_scipy/test_special.py", "imports: that its files are loaded is seen by what they do",
-        "of_scipy/__init__.py"),
     row("tests/of_scipy/interpolate/test_functions.py", "one table of calls runs through all of SciPy's functions",
         "of_scipy/interpolate/__init__.py", "of_scipy/interpolate/bsplines.py", "of_scipy/interpolate/fitpack.py",
         "of_scipy/interpolate/grids.py", "of_scipy/interpolate/piecewise.py", "of_scipy/interpolate/scattered.py"),
