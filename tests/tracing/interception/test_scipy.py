@@ -158,13 +158,15 @@ def call_with_traced(f: Any, is_of_python: bool) -> None:
 
 
 def is_called_by_nobody(f: Any, is_of_python: bool) -> bool:
-    """Whether a class is abstract, or a function takes no arguments."""
+    """Whether a class is abstract, or is not made of a number, or a function takes no arguments."""
     if is_of_python and arguments(f, 1.0) == ([], {}):
         return True
     try:
         f(1.0)
     except TypeError as error:
         return "takes no arguments" in str(error) or "abstract" in str(error)
+    except ValueError as error:
+        return "do not support instantiation from a scalar" in str(error)
     return False
 
 
