@@ -22,6 +22,7 @@ from wengert import config
 FIELDS = (
     *("mechanics", "physics", "chemistry", "earth", "astronomy", "biology"),
     *("statistics", "learning", "signals", "waves", "engineering", "economics", "computing", "idioms"),
+    *("scipy_statistics", "scipy_matrices", "scipy_solutions", "scipy_signals", "scipy_shapes"),
 )
 
 PROGRAMS: list[Entry] = [

@@ -756,7 +756,8 @@ def test_functions_of_libraries_that_are_not_traced_are_named() -> None:
     graphs = pytest.importorskip("scipy.sparse.csgraph")
     errors = wg.errors.ConcretizationError, wg.errors.UnsupportedFunctionError  # by where SciPy's version gets to
     with pytest.raises(
-        errors, match=r"scipy\.sparse\.csgraph\.minimum_spanning_tree is not traced(.|\n)*test_tracer\.py(.|\n)*wg\.primitive"
+        errors,
+        match=r"scipy\.sparse\.csgraph\.minimum_spanning_tree is not traced(.|\n)*test_tracer\.py(.|\n)*wg\.primitive",
     ):
         wg.jit(lambda a: graphs.minimum_spanning_tree(a), strict=True)(np.eye(2))
 

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.spatial.transform import Rotation
 
-from tests.acceptance.programs.entries import program
+from tests.acceptance.programs.entries import BRANCHES, program
 
 RNG = np.random.default_rng(105)
 KNOTS = np.array([0.0, 0.7, 1.3, 2.2, 3.0])
@@ -130,7 +130,14 @@ def thermal(T):
 PROGRAMS = [
     program("a table of values", table, RNG.normal(size=5), np.array([0.3, 1.1, 2.6])),
     program("a cubic spline", spline, RNG.normal(size=5), np.array([0.3, 1.1, 2.6])),
-    program("a yield curve", yield_curve, np.array([0.01, 0.02, 0.025, 0.03, 0.031]), np.array([0.5, 1.0, 2.7])),
+    program(
+        "a yield curve",
+        yield_curve,
+        np.array([0.01, 0.02, 0.025, 0.03, 0.031]),
+        np.array([0.5, 1.0, 2.7]),
+        traces=2,
+        why=BRANCHES,
+    ),
     program("a curve made outside", airfoil, np.array([0.4, 1.9])),
     program("Akima's spline", akima, RNG.normal(size=5), np.array([0.3, 1.1, 2.6])),
     program("a curve of control points", bspline, RNG.normal(size=5), np.array([0.3, 1.1, 2.6])),

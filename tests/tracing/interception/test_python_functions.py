@@ -25,11 +25,15 @@ from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
 wg.jvp(lambda x: x, (1.0,), (1.0,))  # the first trace fills the table for the modules of SciPy's that are imported
-NAMES = [name for name in TABLE if name.startswith("scipy.special.")]
+NAMES = [
+    name
+    for name, one in TABLE.items()
+    if name.startswith("scipy.special.") and isinstance(one.target, types.FunctionType)
+]
 
 
 def codes() -> dict[str, Any]:
-    return {name: getattr(sp, name.rpartition(".")[2]).__code__ for name in NAMES}
+    return {name: TABLE[name].target.__code__ for name in NAMES}
 
 
 def test_the_functions_of_scipy_are_themselves_without_a_trace() -> None:
@@ -233,12 +237,19 @@ def test_what_answers_has_the_defaults_of_the_function() -> None:
         if one.how != "code of a Python function":
             continue
         own = inspect.signature(getattr(one.target, "__func__", one.target), follow_wrapped=False).parameters
-        ours = inspect.signature(one.answers).parameters
+        ours = inspect.signature(one.answers, follow_wrapped=False).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in ours.values())
         for name, p in own.items():
             found = ours.get(name)
-            if found is not None and found.kind is found.VAR_POSITIONAL:
+            if (found is not None and found.kind is found.VAR_POSITIONAL) or name.startswith("_"):
                 continue
-            if p.default is not p.empty and not (takes_any if found is None else found.default == p.default):
+            usual = tuple(p.default) if isinstance(p.default, list) else p.default
+            if p.default is not p.empty and not (takes_any if found is None else found.default == usual):
                 others.append((one.name, name))
-    assert others == []
+    assert [one for one in others if one not in LEFT_TO_SCIPY] == []
+
+
+LEFT_TO_SCIPY = {
+    ("scipy.optimize.elementwise.find_minimum", "maxiter"),  # None: SciPy is called without it
+    ("scipy.interpolate._ndbspline.make_ndbspl", "solver"),  # none is used: the equations are solved axis by axis
+}
