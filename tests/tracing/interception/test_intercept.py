@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import pickle
+import subprocess
+import sys
 import threading
 import types
 from collections.abc import Callable

@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
-from wengert.of_scipy.stats import choosing, comparing, continuous, descriptive, discrete, distributions, multivariate
+from wengert.of_scipy.stats import (
+    choosing,
+    comparing,
+    continuous,
+    density,
+    descriptive,
+    discrete,
+    distributions,
+    multivariate,
+)
 
-__all__ = ["choosing", "comparing", "continuous", "descriptive", "discrete", "distributions", "multivariate"]
+__all__ = [
+    "choosing",
+    "comparing",
+    "continuous",
+    "density",
+    "descriptive",
+    "discrete",
+    "distributions",
+    "multivariate",
+]
