@@ -106,3 +106,5 @@ CALLS: dict[str, list[Any]] = {
     "scipy._lib.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
     "scipy._lib._util._lazyselect": [(([X > 0.5], [np.log], (X,)), {})],
 }
+_DENSITY = stats.gaussian_kde(X)
+CALLS |= {f"scipy.stats.gaussian_kde.{name}": [((_DENSITY, X), {})] for name in ("evaluate", "logpdf")}
