@@ -372,6 +372,8 @@ CALLS: dict[str, Call] = {
     "known_states": good(wg.known_states, lambda y, x: (y + x, y), 0.0, (X1,), X1, 3),
     "known_root": good(wg.known_root, lambda y: y - X1, X1),
     "traced known_root": good(lambda *a: wg.vjp(lambda x: wg.known_root(*a) + x, X1), lambda y: y - X1, X1),
+    "implicit": good(wg.implicit, lambda y: y - X1, lambda g, y: y - g(y)),
+    "implicit(f)": good(lambda y: wg.implicit(lambda y: y - X1, lambda g, y: y - g(y))(y), X1),
     "checkpoint": good(wg.checkpoint, _vector),
     "checkpoint(f)": good(lambda x: wg.grad(lambda y: np.sum(wg.checkpoint(_vector)(y)))(x), X1),
     "stop_gradient": good(wg.stop_gradient, X1),

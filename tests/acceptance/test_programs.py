@@ -99,7 +99,7 @@ def points(entry: Entry) -> list[tuple[Any, ...]]:
 def assert_right(entry: Entry, got: tuple[Any, Any], args: tuple[Any, ...], differences: bool = False) -> None:
     """Value and gradient are those of NumPy, or of a plain call whose gradient was compared with differences."""
     value, gradient = got
-    np.testing.assert_allclose(value, entry.f(*copy.deepcopy(args)), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(value, entry.f(*copy.deepcopy(args)), rtol=entry.value_rtol, atol=1e-11)
     mapped(lambda v, g: np.testing.assert_equal(np.shape(g), np.shape(v)), args[0], gradient)
     if not differences:
         return
@@ -174,7 +174,7 @@ def test_the_directional_derivative_is_that_of_differences(entry: Entry) -> None
     want, tangent = slope(entry, x, tuple(constants), direction)
     at = lambda v: entry.f(v, *copy.deepcopy(constants))
     value, along = wg.jvp(at, (copy.deepcopy(x),), (tangent,))
-    np.testing.assert_allclose(value, at(copy.deepcopy(x)), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(value, at(copy.deepcopy(x)), rtol=entry.value_rtol, atol=1e-11)
     np.testing.assert_allclose(along, want, rtol=entry.rtol, atol=10 * entry.rtol * max(1e-3, abs(want)))
 
 

@@ -23,6 +23,8 @@ class Entry(NamedTuple):
     h: float = 1e-6
     """The step of differences, relative."""
     rtol: float = 1e-5
+    value_rtol: float = 1e-9
+    """How exact the value is, where an iteration finds it, which goes another way with exact derivatives."""
 
 
 def program(

@@ -86,8 +86,9 @@ def bounded_portfolio(mean, cov):
 def budget(prices):
     """Demand of a consumer: the best basket that the budget allows."""
     spent = {"type": "eq", "fun": lambda x: x @ prices - 1.0}
+    utility = lambda x: -np.sum(np.sqrt(x + 0.1))
     found = optimize.minimize(
-        lambda x: -np.sum(np.log(x)), np.full(3, 0.3), constraints=[spent], method="SLSQP", tol=1e-14
+        utility, np.full(3, 0.3), bounds=[(0, 2)] * 3, constraints=[spent], method="SLSQP", tol=1e-14
     )
     return found.x[0]
 
@@ -166,7 +167,7 @@ def epidemic(p, days):
 PROGRAMS = [
     program("van der Waals's gas", van_der_waals, np.array([300.0, 1.4, 0.04])),
     program("Kepler's equation by Newton", kepler, 0.3, np.array([0.4, 1.7])),
-    program("implied volatility", implied_volatility, 12.0, 100.0, 105.0),
+    program("implied volatility by a root", implied_volatility, 12.0, 100.0, 105.0),
     program("a chemical equilibrium", chemical_equilibrium, np.array([-0.3, 0.2]), 1.0),
     program("a Cournot equilibrium", cournot, np.array([0.3, 0.35, 0.4])),
     program("a steady reactor", steady_reactor, 0.8),
@@ -178,6 +179,7 @@ PROGRAMS = [
         2 * np.exp(-1.3 * np.linspace(0, 2, 8)),
         h=1e-3,
         rtol=1e-4,
+        value_rtol=1e-6,
     ),
     program(
         "a fit of a circle",
@@ -185,8 +187,9 @@ PROGRAMS = [
         np.column_stack([np.cos(np.arange(7.0)), 1.2 * np.sin(np.arange(7.0))]),
         h=1e-3,
         rtol=1e-4,
+        value_rtol=1e-6,
     ),
-    program("a best response", best_response, np.array([0.7, -0.4]), h=1e-3, rtol=1e-4),
+    program("a best response", best_response, np.array([0.7, -0.4]), h=1e-3, rtol=1e-4, value_rtol=1e-6),
     program(
         "a bounded portfolio",
         bounded_portfolio,
@@ -194,9 +197,10 @@ PROGRAMS = [
         np.diag([1.0, 2.0, 3.0]) + 0.1,
         h=1e-3,
         rtol=1e-4,
+        value_rtol=1e-6,
     ),
-    program("demand of a consumer", budget, np.array([1.0, 1.5, 0.7]), h=1e-3, rtol=1e-4),
-    program("a search in one variable", golden_section, np.array([0.5, 0.3]), h=1e-3, rtol=1e-4),
+    program("demand of a consumer", budget, np.array([1.0, 1.5, 0.7]), h=1e-3, rtol=1e-4, value_rtol=1e-6),
+    program("a search in one variable", golden_section, np.array([0.5, 0.3]), h=1e-3, rtol=1e-4, value_rtol=1e-6),
     program("nonnegative least squares", nonnegative, np.array([1.0, 0.7, 0.9])),
     program("the cheapest diet", diet, np.array([1.0, 1.4])),
     program("an assignment of jobs", assignment, RNG.uniform(1, 2, (3, 3))),

@@ -130,7 +130,11 @@ PROGRAMS = [
         np.array([15.0, 10, 16, 11, 9, 11, 10, 18]),
     ),
     program(
-        "robust regression", robust_regression, np.array([1.0, -0.5, 0.2]), np.linspace(0, 1, 15), RNG.normal(size=15)
+        "robust regression of scipy",
+        robust_regression,
+        np.array([1.0, -0.5, 0.2]),
+        np.linspace(0, 1, 15),
+        RNG.normal(size=15),
     ),
     program(
         "weibull survival",
