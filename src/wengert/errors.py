@@ -216,9 +216,10 @@ class SolverWarning(UserWarning):
     >>> import warnings
     >>> import scipy.optimize
     >>> import wengert as wg
+    >>> root = wg.implicit(lambda x, p: x * x - p, lambda f, x: scipy.optimize.newton(f, x))
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", wg.SolverWarning)
-    ...     wg.grad(lambda p: scipy.optimize.newton(lambda x: x * x - p, 0.5))(0.0)
+    ...     wg.grad(root, 1)(0.5, 0.0)
     np.float64(nan)
     """
 

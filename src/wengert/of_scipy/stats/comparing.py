@@ -256,10 +256,23 @@ def _divergence(f_obs: ArrayLike, f_exp: ArrayLike | None, ddof: Any, axis: Axis
     return RESULTS.Power_divergenceResult(statistic, sc.chdtrc(df, statistic))
 
 
+def _refuse_options(name: str, nan_policy: str, keepdims: bool) -> None:
+    if nan_policy != "propagate" or keepdims:
+        raise unsupported(f"scipy.stats.{name}: nan_policy and keepdims are not traced", "the defaults of both")
+
+
 @intercepts("scipy.stats:power_divergence")
 def power_divergence(
-    f_obs: ArrayLike, f_exp: ArrayLike | None = None, ddof: Any = 0, axis: Axis = 0, lambda_: Any = None
+    f_obs: ArrayLike,
+    f_exp: ArrayLike | None = None,
+    ddof: Any = 0,
+    axis: Axis = 0,
+    lambda_: Any = None,
+    *,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
 ) -> Any:
+    _refuse_options("power_divergence", nan_policy, keepdims)
     if isinstance(lambda_, str):
         if lambda_ not in _POWERS:
             raise ValueError(f"invalid string for lambda_: {lambda_!r}.")
@@ -269,8 +282,16 @@ def power_divergence(
 
 @intercepts("scipy.stats:chisquare")
 def chisquare(
-    f_obs: ArrayLike, f_exp: ArrayLike | None = None, ddof: Any = 0, axis: Axis = 0, *, sum_check: bool = True
+    f_obs: ArrayLike,
+    f_exp: ArrayLike | None = None,
+    ddof: Any = 0,
+    axis: Axis = 0,
+    *,
+    sum_check: bool = True,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
 ) -> Any:
+    _refuse_options("chisquare", nan_policy, keepdims)
     return _divergence(f_obs, f_exp, ddof, axis, 1, sum_check)
 
 

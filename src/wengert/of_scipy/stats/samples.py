@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from wengert.tracing.arguments import Axis, Traced, array, axes_of, holds, inexact, unsupported
 from wengert.tracing.interception.intercept import intercepts
@@ -54,22 +56,22 @@ def of_samples(place: str, count: int | None = 1, *, axis: Axis = 0) -> Callable
     ``count``: that many arguments are samples, None: all that are given by position. ``axis`` is SciPy's default.
     """
     name = place.partition(":")[2]
+    own = getattr(stats, name, None)  # an older SciPy may not have it
 
     def register(f: Function) -> Function:
+        names = list(inspect.signature(f if own is None else own).parameters)
+
         @functools.wraps(f)
         def answer(*args: Any, **kwds: Any) -> Any:
-            n = len(args) if count is None else count
-            named = f.__code__.co_varnames[:n] if len(args) < n else ()
-            samples = [*args[:n], *[kwds.pop(key) for key in named[len(args) :]]]
-            policy, keeps = kwds.pop("nan_policy", "propagate"), kwds.pop("keepdims", False)
-            rest = list(args[n:])
-            at = POSITIONS.get(name)
-            along = kwds.pop("axis", axis)
-            if at is not None and len(rest) > at:
-                along = rest.pop(at)
-            moved, axes = on_last_axis(as_samples(samples), along)
+            if count is None:
+                samples, named = list(args), kwds
+            else:
+                named = {**dict(zip(names, args, strict=False)), **kwds}
+                samples = [named.pop(key) for key in names[:count] if key in named]
+            policy, keeps = named.pop("nan_policy", "propagate"), named.pop("keepdims", False)
+            moved, axes = on_last_axis(as_samples(samples), named.pop("axis", axis))
             check_nan_policy(name, policy, moved)
-            found = f(*moved, *rest, **kwds)
+            found = f(*moved, **named)
             return kept(found, axes) if keeps else found
 
         return intercepts(place)(answer)
@@ -77,12 +79,6 @@ def of_samples(place: str, count: int | None = 1, *, axis: Axis = 0) -> Callable
     return register
 
 
-AFTER = (
-    "skew kurtosis sem variation iqr median_abs_deviation normaltest skewtest kurtosistest ttest_rel",
-    "moment trim_mean tmin tmax ttest_1samp",
-    "tmean tvar tstd tsem circmean circvar circstd",
-)
-POSITIONS = {name: place for place, names in enumerate(AFTER) for name in names.split()}
 """The place of ``axis`` among the arguments after the samples, where it may be given by position."""
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,22 +43,24 @@ class Pattern:
         self.shape = (int(shape[0]), int(shape[1]))
         self.indices, self.indptr = (np.array(x, np.intc) for x in (indices, indptr))
         self.indices.flags.writeable = self.indptr.flags.writeable = False
+        self._rows: Array | None = None
+        self._hash: int | None = None
 
     @property
     def size(self) -> int:
         """The number of its places."""
         return self.indices.size
 
-    @cached_property
+    @property
     def rows(self) -> Array:
         """The row of each place."""
-        return np.repeat(np.arange(self.shape[0], dtype=np.intp), np.diff(self.indptr))
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.shape, self.size, self.indices[:: max(1, self.size // 16)].tobytes()))
+        if self._rows is None:  # two threads may find it at once, and find the same
+            self._rows = np.repeat(np.arange(self.shape[0], dtype=np.intp), np.diff(self.indptr))
+        return self._rows
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.shape, self.size, self.indices[:: max(1, self.size // 16)].tobytes()))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
