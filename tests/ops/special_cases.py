@@ -327,7 +327,9 @@ def _case(line: str) -> Case:
         moving=tuple(int(k[:-1]) for k in unwritten.split() if k.endswith("~")),
         dtypes="D" if are_complex else "d",
         keeps_reals=are_complex,
-        is_narrow=not name.startswith(("mathieu_cem", "mathieu_sem", "mathieu_mod")),
+        is_narrow=not name.startswith(
+            ("mathieu_cem", "mathieu_sem", "mathieu_mod", "spherical_", "legendre_p", "assoc_legendre_p", "sph_")
+        ),
         has_second=name not in ONCE,
         is_detached=name == "lambertw",  # in its tolerance
         rtol=ROUGH.get(name, 1e-4 if name in NOT_EXACT else 2e-7),

@@ -34,7 +34,10 @@ def assert_right(report: comparison.Report) -> None:
 def test_every_function_has_a_meaning() -> None:
     names = {op.name for f, op in UFUNCS.items() if vars(sp).get(f.__name__) is f}
     names |= {op.name for ops in SEVERAL.values() for op in ops}
-    assert names - WITHOUT_A_MEANING <= set(oracle.MEANINGS)
+    spheroidal = {
+        name for name in names if name.startswith(("pro_", "obl_"))
+    }  # mpmath has none: their equation is tested
+    assert names - WITHOUT_A_MEANING - spheroidal <= set(oracle.MEANINGS)
 
 
 @pytest.mark.sampled(5, "mpmath at two points of each function: test_families.py has more, which are stored")

@@ -67,9 +67,13 @@ BY_QUADRATURE = frozenset(
 """Their derivatives take milliseconds each: of these all is checked with the deep tests."""
 
 
+def is_slow(name: str) -> bool:
+    return name in BY_QUADRATURE or name.startswith(("pro_", "obl_"))
+
+
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=pytest.mark.deep("quadratures")) if c.name in BY_QUADRATURE else c for c in CASES],
+    [pytest.param(c, marks=pytest.mark.deep("quadratures, or slow in SciPy")) if is_slow(c.name) else c for c in CASES],
     ids=str,
 )
 @pytest.mark.sampled(3, "every operand of every function, in two orders")
@@ -90,8 +94,9 @@ def test_family_once(case: Case) -> None:
     first_order(tape, wrt, inexact_outputs(tape), xs, rng, case.rtol, [lambda dx: dx for _ in wrt])
 
 
-@pytest.mark.parametrize("ufunc", SEVERAL, ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("ufunc", [f for f in SEVERAL if f.nin <= 3], ids=lambda ufunc: ufunc.__name__)
 def test_all_results_of_a_ufunc_with_several(ufunc: np.ufunc) -> None:
+    """Spheroidal functions, of four arguments and five, are called in test_legendre.py."""
     xs = [np.array([0.5, 0.7]), np.array([2.0, 2.0]), np.array([0.6, 0.3])][: ufunc.nin]
     xs = xs if ufunc.nin == 1 else xs[1:] + xs[:1] if ufunc.nin == 2 else [xs[1], xs[0], xs[2]]
     got = wg.jit(lambda *xs: ufunc(*xs))(*xs)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from wengert.ops.op import Op
 from wengert.ops.special import spherical as ops
-from wengert.tracing.arguments import array, arrays, concrete, unsupported
+from wengert.tracing.arguments import array, arrays, as_dtype, concrete, unsupported
 from wengert.tracing.emit import record
 from wengert.tracing.interception.intercept import intercepts
 
@@ -36,7 +36,7 @@ def _real(name: str, x: Any) -> Any:
     x = array(x)
     if x.dtype.kind == "c":
         raise unsupported(f"scipy.special.{name} of complex numbers is not traced", "a real argument")
-    return x
+    return as_dtype(x, np.float64)  # as SciPy computes, of degrees that are int64
 
 
 def _refuse_derivatives(name: str, diff_n: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.special as sp
 from scipy.special import _ufuncs
 
-from wengert.ops.elementwise import maximum, sqrt
+from wengert.ops.elementwise import convert, maximum, sqrt
 from wengert.ops.kernels import flops
 from wengert.ops.op import NONE, Op, elementwise
 from wengert.ops.special.declare import functions, like, no_formula
@@ -30,13 +30,13 @@ def _bessel(name: str, below: float, above: float) -> Op:
     first: Op = elementwise(
         getattr(_ufuncs, f"_spherical_{name}"),
         name=f"spherical_{name}",
-        partials=[NONE, lambda n, x, y: slope(first, n, x)],
+        partials=[NONE, lambda n, x, y: slope(first, n, convert(x, dtype=y.aval.dtype))],
         cost=flops(200),
     )
     second: Op = elementwise(
         getattr(_ufuncs, f"_spherical_{name}_d"),
         name=f"spherical_{name}_d",
-        partials=[NONE, lambda n, x, y: slope(second, n, x)],
+        partials=[NONE, lambda n, x, y: slope(second, n, convert(x, dtype=y.aval.dtype))],
         cost=flops(200),
     )
     return first
@@ -51,12 +51,8 @@ spherical_kn = _bessel("kn", -1, -1)
 # ------------------------------------------------------------------------------------------------ Legendre functions
 
 
-def _float(name: str) -> Any:
-    def result(*avals: Aval) -> Aval:
-        dtype = np.result_type(np.float32, avals[-1].dtype) if avals[-1].dtype.kind == "f" else np.dtype(float)
-        return Aval(np.broadcast_shapes(*[a.shape for a in avals]), dtype)
-
-    return result
+def _double(*avals: Aval) -> Aval:
+    return Aval(np.broadcast_shapes(*[a.shape for a in avals]), np.dtype(float))
 
 
 def _declare(name: str, *partials: Any) -> Op:
@@ -65,7 +61,7 @@ def _declare(name: str, *partials: Any) -> Op:
     def reference(*xs: Any) -> Any:
         return getattr(sp, name)(*xs)[0]  # the first axis counts derivatives
 
-    return elementwise(reference, name=name, type=_float(name), partials=partials, cost=flops(200))
+    return elementwise(reference, name=name, type=_double, partials=partials, cost=flops(200))
 
 
 legendre_p = _declare(
