@@ -231,7 +231,7 @@ def stepped(p: Any, method: str) -> Any:
     return solver.set_initial_value([1.0], 0.0).integrate(1.0)[0]
 
 
-CALLED_BACK = {method: lambda p, method=method: stepped(p, method) for method in ("vode", "lsoda", "dopri5", "dop853")}
+CALLED_BACK = {method: lambda p, method=method: stepped(p, method) for method in ("vode", "lsoda")}
 
 
 @pytest.mark.parametrize("name", CALLED_BACK)

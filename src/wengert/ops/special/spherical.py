@@ -105,7 +105,7 @@ sph_legendre_p: Op = _declare("sph_legendre_p", NONE, NONE, lambda n, m, theta, 
 # ----------------------------------------------------------------------------------------------- spheroidal functions
 
 
-def _spheroidal(ufunc: Any, characteristic: Any, sign: float, is_radial_oblate: bool, has_value: bool) -> None:
+def _spheroidal(name: str, characteristic: Any, sign: float, is_radial_oblate: bool, has_value: bool) -> None:
     """Declare a function and its derivative in x; the next derivative is what its equation says.
 
     Prolate: ((1 − x²) S')' + (λ − c²x² − m²/(1 − x²)) S = 0 (DLMF 30.2.1), for angular and radial ones alike. Oblate
@@ -123,10 +123,9 @@ def _spheroidal(ufunc: Any, characteristic: Any, sign: float, is_radial_oblate: 
         rest = (eigenvalue - sign * c * c * square - m * m / (1 - square)) * value
         return (2 * x * slope - rest) / (1 - square)
 
-    name = ufunc.__name__
     unknown = [no_formula(f"{name} in {what}") for what in ("m", "n", "c", *(["its characteristic value"] * has_value))]
     first, second = functions(
-        ufunc,
+        getattr(sp, name),  # whose own name is another's in SciPy before 1.15
         **{
             name: (*unknown, lambda *xs: second(*xs[:-1])),
             f"{name}_slope": (*unknown, lambda *xs: next_slope(*xs[:-1], first(*xs[:-1]), xs[-1])),
@@ -134,15 +133,17 @@ def _spheroidal(ufunc: Any, characteristic: Any, sign: float, is_radial_oblate: 
     )
 
 
-def _characteristic(ufunc: Any) -> Op:
-    name = ufunc.__name__
+def _characteristic(name: str) -> Op:
     return elementwise(
-        ufunc, name=name, partials=[no_formula(f"{name} in {what}") for what in ("m", "n", "c")], cost=flops(1000)
+        getattr(sp, name),
+        name=name,
+        partials=[no_formula(f"{name} in {what}") for what in ("m", "n", "c")],
+        cost=flops(1000),
     )
 
 
-_PROLATE, _OBLATE = _characteristic(sp.pro_cv), _characteristic(sp.obl_cv)
+_PROLATE, _OBLATE = _characteristic("pro_cv"), _characteristic("obl_cv")
 # Radial functions of the second kind have no rule: SciPy's values of them are wrong in places, and solve no equation.
 for _name in ("ang1", "ang1_cv", "rad1", "rad1_cv"):
-    _spheroidal(getattr(sp, f"pro_{_name}"), _PROLATE, 1, False, _name.endswith("_cv"))
-    _spheroidal(getattr(sp, f"obl_{_name}"), _OBLATE, -1, _name.startswith("rad"), _name.endswith("_cv"))
+    _spheroidal(f"pro_{_name}", _PROLATE, 1, False, _name.endswith("_cv"))
+    _spheroidal(f"obl_{_name}", _OBLATE, -1, _name.startswith("rad"), _name.endswith("_cv"))
