@@ -54,8 +54,6 @@ REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
     ("what masked arrays have", lambda x: np.ma.average(x), V, "np.ma.average", "np.where(mask"),
     ("what asks for memory", lambda a: np.ctypeslib.as_ctypes(a), A, "np.ctypeslib.as_ctypes", "wg.primitive"),
     ("what asks for an attribute", lambda a: np.matrix.getA(a), A, "np.matrix.getA", "wg.primitive"),
-    ("what a library's own error came of", lambda a: scipy.sparse.linalg.onenormest(a), A,
-     "scipy.sparse.linalg.onenormest", "wg.primitive"),
     ("float() inside of a library", lambda x: np.format_float_positional(x), 0.5, "np.format_float_positional", "wg."),
     ("a write inside of a library", lambda x: scipy.stats.dunnett(x, V, control=V).statistic, V, "scipy.stats.dunnett",
      "wg.primitive"),

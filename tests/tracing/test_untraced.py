@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 import scipy.fft
 import scipy.linalg
 
@@ -43,6 +44,8 @@ exec("def call(f, args, kwargs): return f(*args, **kwargs) if callable(f) else f
 def squared(x: Any) -> Any:
     return x * x
 
+
+IS_OLDER = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17)
 
 VALUES: list[tuple[Any, ...]] = [
     (),
@@ -181,7 +184,8 @@ def while_tracing(f: Callable[[], Any]) -> Any:
 def test_untraced_calls_are_as_without_a_trace(name: str) -> None:
     find = ENTRIES[name]
     expected = [outcome(find, call, by_user) for call in calls(name)]
-    assert any(kind == "gives" for kind, *_ in expected), f"no arguments for {name}: give some in OWN"
+    is_of_older = name in OF_SCIPY and IS_OLDER  # which may not take what is written for SciPy 1.17
+    assert is_of_older or any(kind == "gives" for kind, *_ in expected), f"no arguments for {name}: give some in OWN"
     everywhere = lambda by: [outcome(find, call, by) for call in calls(name)]
     assert while_tracing(lambda: in_another_thread(lambda: everywhere(by_user))) == expected, "in another thread"
     assert while_tracing(lambda: everywhere(LIBRARY.call)) == expected, "by a library"

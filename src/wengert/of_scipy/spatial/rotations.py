@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
@@ -589,7 +590,11 @@ def align_vectors(
 # --------------------------------------------------------------------------------------------------------------- Slerp
 
 
-@intercepts(f"{PLACE}:Slerp.__init__", AT_OBJECT)
+SLERP = "Slerp" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 17) else "SlerpOfCython"
+"""An older SciPy's keeps its own code: it is made of a Rotation of Cython, and there is nothing of that name."""
+
+
+@intercepts(f"{PLACE}:{SLERP}.__init__", AT_OBJECT)
 def slerp_init(s: Any, times: ArrayLike, rotations: Any) -> Any:
     if not is_traced(times) and type(rotations) is not TracedRotation:
         return NotImplemented
@@ -615,7 +620,7 @@ def slerp_init(s: Any, times: ArrayLike, rotations: Any) -> Any:
     return None
 
 
-@intercepts(f"{PLACE}:Slerp.__call__", AT_OBJECT)
+@intercepts(f"{PLACE}:{SLERP}.__call__", AT_OBJECT)
 def slerp_call(s: Any, times: ArrayLike) -> Any:
     if type(s.rotations) is not TracedRotation and not is_traced(times):
         return NotImplemented
