@@ -246,7 +246,7 @@ def test_c_code_that_calls_a_traced_function_back_is_named(name: str, capfd: pyt
     capfd.readouterr()  # MINPACK prints what it was refused
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="f2py goes on there when what it calls back raises")
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="f2py goes on there when what it calls back raises")
 def test_what_the_user_makes_of_a_refusal_is_the_users() -> None:
     def f(p: Any) -> Any:
         try:
