@@ -121,7 +121,7 @@ def _new() -> dict[str, dict[str, Any]]:
 
 
 def new_in(module: str) -> dict[str, Any]:
-    """What is public in a module and in none before it."""
+    """Return the names that are public in a module and in none before it."""
     return _new()[module]
 
 

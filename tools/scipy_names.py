@@ -1,4 +1,4 @@
-"""What no table knows of SciPy's public functions: which have no derivative, and which are not mathematics.
+"""Lists of SciPy's public functions that no table knows: which have no derivative, and which are not mathematics.
 
 Each list is names by module, with ``*`` for any text. A name is in one list alone.
 """

@@ -282,7 +282,6 @@ def test_arrays_that_the_users_function_made_for_compiled_code_of_scipys_were_re
         np.testing.assert_allclose(gradient, [f(at + e) - f(at) for e in np.eye(3)])
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="the wheel is tested there with a SciPy whose code is another")
 def test_array_code_of_scipys_gets_traced_arrays_for_traced_values_alone() -> None:
     """SciPy's code writes the coefficients into zeros that it makes itself, through its own names of NumPy's."""
     b, a = np.array([1.0]), np.array([1.0, 0.5])

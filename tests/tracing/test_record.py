@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -232,7 +231,7 @@ def stepped(p: Any, method: str) -> Any:
     return solver.set_initial_value([1.0], 0.0).integrate(1.0)[0]
 
 
-CALLED_BACK = {method: lambda p, method=method: stepped(p, method) for method in ("vode", "lsoda")}
+CALLED_BACK = {method: lambda p, method=method: stepped(p, method) for method in ("vode", "lsoda", "dopri5", "dop853")}
 
 
 @pytest.mark.parametrize("name", CALLED_BACK)
@@ -246,7 +245,6 @@ def test_c_code_that_calls_a_traced_function_back_is_named(name: str, capfd: pyt
     capfd.readouterr()  # MINPACK prints what it was refused
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="f2py goes on there when what it calls back raises")
 def test_what_the_user_makes_of_a_refusal_is_the_users() -> None:
     def f(p: Any) -> Any:
         try:

@@ -65,9 +65,11 @@ _IN_PYTHON = (
     "numpy.polynomial",
     *("sklearn", "statsmodels", "xarray", "networkx"),
     *("scipy.signal", "scipy.interpolate"),
-    *("scipy._lib._array_api", "scipy._lib.array_api_extra"),  # SciPy's own names of NumPy's functions
-    *("scipy._lib.array_api_compat.common", "scipy._lib.array_api_compat._internal"),
-    "scipy._lib.array_api_compat.numpy._aliases",
+    "scipy._lib._array_api",  # SciPy's own names of NumPy's functions
+    *("scipy._lib.array_api_extra", "scipy._external.array_api_extra"),  # the second since SciPy 1.18, as below
+    *("scipy._lib.array_api_compat.common", "scipy._external.array_api_compat.common"),
+    *("scipy._lib.array_api_compat._internal", "scipy._external.array_api_compat._internal"),
+    *("scipy._lib.array_api_compat.numpy._aliases", "scipy._external.array_api_compat.numpy._aliases"),
 )
 """Packages of Python code on arrays, with compiled code behind some of it. With a traced value in its hands theirs is
 traced as the user's code is; without one it gets NumPy's own arrays, which compiled code takes, and which may be kept

@@ -53,3 +53,5 @@ CALLS: dict[str, list[Any]] = {
     "romb": [((Y,), {"dx": 0.5}), ((Y[:4],), {})],
 }
 CALLS = {f"scipy.integrate.{name}": calls for name, calls in CALLS.items() if hasattr(scipy.integrate, name)}
+_SOLVER = scipy.integrate.ode(decay).set_integrator("vode").set_initial_value([1.0, 2.0], 0.0)
+CALLS["scipy.integrate.ode.integrate"] = [((_SOLVER, 0.5), {}), ((_SOLVER, 0.5), {"step": True})]

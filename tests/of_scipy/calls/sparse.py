@@ -79,4 +79,4 @@ CALLS: dict[str, list[Any]] = {
     "scipy.sparse.linalg.SuperLU.solve": [((np.ones(1),), {})],
 }
 CALLS = {name: calls for name, calls in CALLS.items() if name in TABLE or "SuperLU" in name}
-"""Those of functions that an older SciPy has not are left out."""
+"""Calls of functions that this SciPy has; an older one lacks a few."""

@@ -104,6 +104,7 @@ CALLS: dict[str, list[Any]] = {
     f"{_INFRASTRUCTURE}.rv_generic.stats": [((stats.gamma, 2.0), {})],
     f"{_INFRASTRUCTURE}.rv_generic.entropy": [((stats.gamma, 2.0), {})],
     "scipy._lib.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
+    "scipy._external.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
     "scipy._lib._util._lazyselect": [(([X > 0.5], [np.log], (X,)), {})],
 }
 _DENSITY = stats.gaussian_kde(X)

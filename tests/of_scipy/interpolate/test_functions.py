@@ -144,7 +144,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "griddata of numbers": (lambda v, x: s.griddata(P, v, x), V, AT),
     "NearestNDInterpolator": (lambda v: s.NearestNDInterpolator(SPOTS, v)(PAIRS), HEIGHTS),
 }
-"""By what it tries, a call of each function or class with arguments that it is differentiated in."""
+"""A call of each function or class, with arguments that it is differentiated in. The key says what it tries."""
 
 SMOOTH = s.SmoothBivariateSpline(*RNG.uniform(0, 1, (2, 60)), RNG.standard_normal(60))
 RECTANGLE, RADIAL = s.RectBivariateSpline(GX, GY, GRID), s.Rbf(SPOTS[:, 0], SPOTS[:, 1], HEIGHTS, function="gaussian")

@@ -1,4 +1,4 @@
-"""What is refused of ``scipy.linalg``: an error of ours that says what to write instead."""
+"""Some functions of ``scipy.linalg`` are refused, by an error of ours that says what to write instead."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def solved(structure, **options):
 
 
 def in_structure(structure, **options):
-    """Of general matrices; where SciPy looks whether they have the structure, nothing else moves."""
+    """The matrices are general; where SciPy looks whether they have the structure, nothing else moves."""
     pattern = STRUCTURES[structure] != 0
     return lambda a, b: sl.solve(np.where(pattern, a, 0), b, assume_a=structure, **options)
 

@@ -72,3 +72,18 @@ def test_labels_are_guarded() -> None:
 def test_an_option_with_a_derivative_is_refused() -> None:
     with pytest.raises(UnsupportedFunctionError, match="an option is traced"):
         wg.grad(lambda s: np.sum(ndimage.distance_transform_edt(X > 0, sampling=s)))(1.5)
+
+
+def test_arrays_made_inside_of_the_function_are_constants() -> None:
+    """The answer called itself until the stack was full."""
+
+    def f(x: Any) -> Any:
+        mask = np.zeros(5)
+        mask[[0, 1, 3]] = 1
+        labels, count = ndimage.label(mask)
+        seeds = ndimage.watershed_ift(np.ones(5, np.uint8), np.ones(5, int))
+        return np.sum(x * labels) * count + np.sum(x * seeds)
+
+    x = np.arange(5.0)
+    for gradient in (wg.grad(f), wg.jit(wg.grad(f))):
+        assert gradient(x).tolist() == [3.0, 3.0, 1.0, 5.0, 1.0]

@@ -57,7 +57,7 @@ def nearest(x: Any) -> Any:
 
 
 def test_bounds() -> None:
-    """Of (1, 2, 3): free or at the bound, which is traced."""
+    """The minimum of (1, 2, 3) is free or at the bound, and the bound is traced."""
     box = lambda b: optimize.minimize(nearest, np.zeros(3), bounds=[(0, b), (0, None), (None, 2 * b)]).x
     np.testing.assert_allclose(wg.jacobian(box)(0.5), [1.0, 0.0, 2.0], atol=1e-7)
     np.testing.assert_allclose(wg.jit(wg.jacobian(box))(1.2), [0.0, 0.0, 2.0], atol=1e-7)

@@ -223,7 +223,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "qspline1d_eval": (lambda c, t: s.qspline1d_eval(c, t), X, 9 * T - 1),
     "freqz at frequencies": (lambda w: s.freqz(B, A, w), F),
 }
-"""By what it tries, a call of each function with arguments that it is differentiated in."""
+"""A call of each function, with arguments that it is differentiated in. The key says what it tries."""
 
 
 def back(transform: Any, x: Any) -> Any:

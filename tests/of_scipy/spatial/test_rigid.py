@@ -14,7 +14,7 @@ from tests.differences import check
 
 RigidTransform: Any = getattr(transform, "RigidTransform", None)
 if RigidTransform is None:
-    pytest.skip("it came with SciPy 1.16", allow_module_level=True)
+    pytest.skip("RigidTransform came with SciPy 1.16", allow_module_level=True)
 
 RNG = np.random.default_rng(0)
 Q, T, V = RNG.standard_normal((3, 4)), RNG.standard_normal((3, 3)), RNG.standard_normal(3)

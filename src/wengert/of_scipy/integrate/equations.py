@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 import wengert as wg
 from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
 from wengert.tracing.arguments import array, holds_unsettled, unsupported
-from wengert.tracing.interception.asking import AT_FUNCTIONS
+from wengert.tracing.interception.asking import AT_FUNCTIONS, AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
 from wengert.tracing.stack import current_trace
@@ -102,3 +102,32 @@ def _solved(
         tries = ["solve_ivp, whose result says how far it came", "a shorter t, or larger rtol and atol"]
         raise RuntimeError(message(f"odeint: {found.message}", trace.locate() if trace else None, tries=tries))
     return found.y.T
+
+
+@intercepts("scipy.integrate:ode.integrate", AT_OBJECT)
+def integrate(solver: Any, *args: Any, **kwargs: Any) -> Any:
+    """SciPy's own, but that no exception passes through its compiled code, which goes on with it and may crash. What
+    the function raises first is kept; from then on it gives zeros, and when the solver has ended it is raised."""
+    kept: list[BaseException] = []
+    own, own_jac = solver.f, solver.jac
+
+    def guarded(f: Callable[..., Any], shape: Callable[[Any], tuple[int, ...]]) -> Callable[..., Any]:
+        def call(t: float, y: Any, *rest: Any) -> Any:
+            if not kept:
+                try:
+                    return np.asarray(f(t, y, *rest))
+                except BaseException as error:  # Ctrl-C too: it is raised below
+                    kept.append(error)
+            return np.zeros(shape(y))
+
+        return call
+
+    solver.f = guarded(own, np.shape)
+    solver.jac = own_jac and guarded(own_jac, lambda y: (np.size(y), np.size(y)))
+    try:
+        found = original(import_module("scipy.integrate").ode.integrate)(solver, *args, **kwargs)
+    finally:
+        solver.f, solver.jac = own, own_jac
+        if kept:
+            raise kept[0]
+    return found

@@ -109,19 +109,20 @@ def finish(value: Traced, dtype: Any, output: Target, is_rounded: bool = False) 
 
     ``is_rounded``: integers are the nearest, as interpolations have them; else they are cut off.
     """
-    is_target = type(output) is Tracer or isinstance(output, np.ndarray)
-    if is_target:
-        wanted: Any = output.dtype  # type: ignore[union-attr]
-        if output.shape != value.shape:  # type: ignore[union-attr]
+    target = output if isinstance(output, Tracer | np.ndarray) else None
+    if target is not None:
+        wanted: Any = target.dtype
+        if target.shape != value.shape:
             raise RuntimeError("output shape not correct")
     else:
-        wanted = np.dtype(dtype if output is None else output)
+        named: Any = output
+        wanted = np.dtype(dtype if output is None else named)
         if value.dtype.kind == "c" and wanted.kind != "c":
             wanted = np.promote_types(wanted, np.complex64)
     if wanted.kind in "iub" and is_rounded:
         value = np.trunc(np.where(value > 0, value + 0.5, value - 0.5))
     found = as_dtype(value, wanted)
-    return into(output, found, "unsafe") if is_target else found
+    return found if target is None else into(target, found, "unsafe")
 
 
 def dtype_of(x: Traced) -> np.dtype[Any]:

@@ -26,6 +26,7 @@ from wengert.of_scipy.ndimage.borders import padded as bordered
 from wengert.tracing.arguments import Traced, array, is_traced
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 PLACE = "scipy.ndimage"
 Modes = str | Sequence[str]
@@ -238,7 +239,7 @@ def gaussian_kernel(sigma: Number, order: int, radius: int, near: Traced) -> Any
 
 
 def concrete_number(x: Number) -> float:
-    return float(np.asarray(x)) if not hasattr(x, "constant") else float(x.constant())  # type: ignore[union-attr]
+    return float(np.asarray(x.constant() if type(x) is Tracer else x))
 
 
 @intercepts(f"{PLACE}:gaussian_filter1d")

@@ -16,6 +16,7 @@ from wengert.of_scipy.ndimage.borders import table
 from wengert.tracing.arguments import Traced, array, as_dtype, concrete, is_traced, unsupported
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 PLACE = "scipy.ndimage"
 Index = int | Sequence[int] | Traced | None
@@ -225,7 +226,7 @@ def _of_values(name: str, is_of_truths: bool) -> Callable[..., Any]:
 
     def looked_at(x: Any, is_first: bool = False) -> Any:
         if not is_traced(x):
-            return x
+            return x.constant() if type(x) is Tracer else x  # an array made inside, which nobody has traced
         is_number = x.dtype.kind in "fc"
         if is_number and not is_first:
             raise unsupported(f"scipy.ndimage.{name}: an option is traced", "a number that is a constant")

@@ -72,14 +72,14 @@ def answers(name: str, looks: int = AT_FUNCTIONS) -> Callable[[Answer], Answer]:
                 return ours(*args, **kwargs)
             except NothingTraced:
                 return scipys(name)(*args, **kwargs)
-            except Exception:
+            except Exception:  # of recording: whether SciPy can do it is tried below, and else this is raised
                 if trace is None or holds_unsettled([*args, *kwargs.values()]):
                     raise
                 looking = trace.looking
                 refusal, looking.refusal = looking.refusal, None
                 try:
                     result = scipys(name)(*args, **kwargs)
-                except Exception:
+                except Exception:  # of SciPy's or the user's, unless a traced value was refused meanwhile
                     if looking.refusal is None:
                         raise  # of SciPy's own, or of the user's
                 else:

@@ -110,7 +110,7 @@ def _told(c: RunFunction, low: Any, high: Any, form: str, n: int, method: str) -
     if form == "linear":
         return LinearConstraint(np.reshape(c.jacobian(np.zeros(n)), (-1, n)), low, high)
     if form == "nonlinear":
-        return NonlinearConstraint(lambda x: np.atleast_1d(c(x)), low, high, jac=c.jacobian)  # type: ignore[arg-type]
+        return NonlinearConstraint(lambda x: np.atleast_1d(c(x)), low, high, jac=c.jacobian)  # type: ignore[arg-type]  # its stub takes words alone
     told = {"type": form, "fun": lambda x: np.atleast_1d(c(x))}
     return told if method == "cobyla" else {**told, "jac": c.jacobian}
 

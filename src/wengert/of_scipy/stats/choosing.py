@@ -16,6 +16,7 @@ from wengert.tracing.interception.asking import AT_ARGUMENTS
 from wengert.tracing.interception.intercept import intercepts
 
 
+@intercepts("scipy._external.array_api_extra:apply_where", AT_ARGUMENTS)  # since SciPy 1.18
 @intercepts("scipy._lib.array_api_extra:apply_where", AT_ARGUMENTS)
 def apply_where(
     cond: Any,
