@@ -41,6 +41,8 @@ def test_an_infeasible_program() -> None:
         assert np.isnan(wg.grad(f)(1.0))
 
 
+# SciPy says so where any test before this one seeded NumPy's global generator.
+@pytest.mark.filterwarnings("ignore:The NumPy global RNG was seeded:FutureWarning")
 def test_assignments() -> None:
     def cost(C: Any) -> Any:
         rows, columns = optimize.linear_sum_assignment(C)
