@@ -33,6 +33,7 @@ def sine() -> Any:
     return sine
 
 
+@pytest.mark.deep("more than a second")
 def test_a_wrong_pushforward_is_found() -> None:
     f = sine()
     f.def_pushforward(lambda dxs, y, x: dxs[0] * np.cos(x) * 1.01)

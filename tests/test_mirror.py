@@ -105,6 +105,7 @@ def test_which_imports_are_of_tests(text: str, names: list[str]) -> None:
     assert of_tests(text) == names
 
 
+@pytest.mark.sampled(5, "many that are alike")
 @pytest.mark.parametrize(
     "path", sorted(set(TESTS.rglob("*.py")) - {Path(__file__)}), ids=lambda path: path.relative_to(TESTS).as_posix()
 )

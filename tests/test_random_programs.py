@@ -331,6 +331,7 @@ def test_machine_code_of_a_batch_is_a_loop(program: Program) -> None:
 # ----------------------------------------------------------------------------------------------------------- modules
 
 
+@pytest.mark.sampled(9, "half a second each")
 @pytest.mark.parametrize("kind", MIX)
 def test_modules_with_state_are_right_in_every_way(kind: str) -> None:
     modules_are_right(kind, range(20, 20 + {"solver": 0, "transform": 2, "bodies": 4}.get(kind, 8)))

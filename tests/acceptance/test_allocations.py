@@ -90,7 +90,7 @@ WORKLOADS = {
 }
 
 
-@pytest.mark.sampled(2, "a process a workload, of seconds")
+@pytest.mark.sampled(7, "a process a workload, of seconds")
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_a_bound_call_allocates_nothing(workload: str, counter: Path) -> None:
     """There is no malloc at all, Python's own objects included, in a thousand calls."""

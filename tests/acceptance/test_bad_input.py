@@ -606,6 +606,7 @@ def test_there_are_forty_and_more() -> None:
     assert len(FORTY) >= 40
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", FORTY)
 def test_a_known_silent_error_is_right_here_or_raises(name: str) -> None:

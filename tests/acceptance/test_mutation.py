@@ -360,6 +360,7 @@ def fresh(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, m: f(np.array(x), np.array(m))
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", CASES)
 def test_writes_are_what_numpy_makes_of_them(name: str) -> None:
     """Value, gradient in x and in m, forward mode, jit on two paths, and the caller's arrays as they were."""

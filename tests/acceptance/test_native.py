@@ -380,6 +380,7 @@ BY_ELEMENT = ("_sum", "_sum_sin", "naive_map_sin_cos_exp")
 """Loops in Python over single elements. Long ones are a kernel a step, of a few kinds."""
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_gradient_is_a_small_multiple_of_its_function(name: str) -> None:
     """Operations at most eight times those of the value, kernels four times; it is right; and no step is Python's."""

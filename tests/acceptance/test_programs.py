@@ -131,6 +131,7 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return request.param
 
 
+@pytest.mark.sampled(5, "each program is called plainly, and differentiated by differences")
 def test_a_plain_call_has_numpys_value_and_the_gradient_of_differences(
     entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,7 +145,7 @@ def test_a_plain_call_has_numpys_value_and_the_gradient_of_differences(
         assert_right(entry, got[0], args, differences=k < 2)
 
 
-@pytest.mark.sampled(4, "each program is compiled, at all its points")
+@pytest.mark.sampled(13, "each program is compiled, at all its points")
 def test_a_compiled_call_is_the_plain_one_from_one_trace(entry: Entry) -> None:
     plain = wg.value_and_grad(entry.f)
     gradient = wg.jit(plain)
@@ -167,7 +168,7 @@ def test_a_compiled_call_is_the_plain_one_from_one_trace(entry: Entry) -> None:
         assert 1 <= stats["traces"] <= entry.traces
 
 
-@pytest.mark.sampled(4, "each program is differentiated in two ways more")
+@pytest.mark.sampled(11, "each program is differentiated in two ways more")
 def test_the_directional_derivative_is_that_of_differences(entry: Entry) -> None:
     x, *constants = entry.points[0]
     direction = directions(x)[-1]

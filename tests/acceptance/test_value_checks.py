@@ -102,6 +102,7 @@ def assert_same(got: Any, want: Any) -> None:
         np.testing.assert_allclose(y, e, rtol=1e-6 if y.dtype == np.float32 else 1e-13)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize(("f", "good", "bad", "error"), CHECKS)
 def test_raises_what_numpy_raises(f, good, bad, error):
     want = f(*good)
@@ -121,6 +122,7 @@ def first_real(args: Any) -> int | None:
     return next((k for k, a in enumerate(args) if np.asarray(a).dtype == np.float64), None)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize(("f", "good", "bad", "error"), [c for c in CHECKS if first_real(c.values[1]) is not None])
 def test_raises_under_derivatives(f, good, bad, error):
     """Guards look at values and nothing else: the gradient is as ever."""
@@ -168,7 +170,7 @@ DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint8]
 BINS = ([6, 4, 2, 1], [4, 4, 2, 2, 1], [9, 1], [3], [], [2, 2, 2], [1, 2, 4, 6])
 
 
-@pytest.mark.sampled(3, "every kind of bins, each compiled")
+@pytest.mark.sampled(9, "every kind of bins, each compiled")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("right", [False, True])
 def test_digitize_in_either_direction(dtype, right):

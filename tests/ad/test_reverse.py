@@ -449,6 +449,7 @@ def shares(z: Any) -> Any:
     return np.sum(e / np.sum(e) * FACTORS)
 
 
+@pytest.mark.sampled(3, "a quarter of a second each")
 @pytest.mark.parametrize(
     "f",
     [
@@ -640,6 +641,7 @@ def test_what_reads_a_cotangent_stands_before_what_writes_over_it() -> None:
         assert written and added.index((read, True)) < min(written)
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("op", ["eigh", "eigvals", "svd"])
 def test_cotangents_of_several_results_may_be_of_any_structure(op: str) -> None:
     """None, dense and masked, beside each other."""
@@ -707,6 +709,7 @@ ZERO_BY_VALUE: dict[str, tuple[Any, tuple[float, ...]]] = {
 }
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize("nan_safe", [False, True])
 @pytest.mark.parametrize("name", ZERO_BY_VALUE)
 def test_a_cotangent_that_is_zero_by_value_moves(name: str, nan_safe: bool) -> None:

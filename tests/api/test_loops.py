@@ -160,6 +160,7 @@ def in_scans(x: Any) -> Any:
     return wg.scan(lambda c, _: (inner(c), None), np.ravel(x), None, 3)[0][0]
 
 
+@pytest.mark.sampled(5, "a quarter of a second each")
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_endless_loop_is_stopped(name: str) -> None:
     import _thread
@@ -294,7 +295,7 @@ def walk(x: Any, a: Any, **options: Any) -> Any:
     return np.sum(c) + np.sum(ys**2)
 
 
-@pytest.mark.sampled(3, "half a second each")
+@pytest.mark.sampled(9, "half a second each")
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("options", [{"checkpoint": 1}, {"checkpoint": 4}, {"checkpoint": 5}, {"budget": 100}])
 def test_a_checkpointed_scan(options: Any, reverse: bool) -> None:

@@ -500,6 +500,7 @@ def test_a_note_that_cannot_be_read_accuses_nobody(folder: Path, text: str) -> N
     assert call(code_of(new_nest()))[0] == 0.0
 
 
+@pytest.mark.deep("more than a second")
 def test_a_process_that_dies_while_it_compiles_leaves_the_next_one_well(folder: Path) -> None:
     dies = """
         import os, signal

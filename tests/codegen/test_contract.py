@@ -55,6 +55,7 @@ def test_what_is_not_cut() -> None:
     assert block(100, 100, 10_000, 1, 8) == (100, 100)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
     ("a", "b"),
@@ -233,7 +234,7 @@ def test_gradient_of_a_dense_layer() -> None:
     assert np.allclose(gw, x.T @ ct) and np.allclose(gb, ct.sum(0))
 
 
-@pytest.mark.sampled(3, "a second each")
+@pytest.mark.sampled(7, "a second each")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("tokens", "width", "name"), [(24, 16, "loops"), (1030, 20, "BLAS")])
 def test_heads_of_attention_are_products_as_they_lie(tokens: int, width: int, name: str, dtype: Any) -> None:

@@ -30,6 +30,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i2", "u1", "b1"])
 @pytest.mark.parametrize("what", COPIES)
 def test_copies(what: str, dtype: str) -> None:

@@ -43,7 +43,7 @@ ALGEBRA: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sampled(3, "every routine, and its gradient, compiled")
+@pytest.mark.sampled(7, "every routine, and its gradient, compiled")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("what", ALGEBRA)
 def test_linear_algebra(what: str, dtype: str) -> None:

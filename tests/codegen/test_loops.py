@@ -112,6 +112,7 @@ def summed(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *xs: sum([np.sum(np.tanh(y)) for y in leaves(f(*xs))])
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", CASES)
 def test_one_function_computes_what_the_runtimes_loop_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f, args = CASES[name]
@@ -123,6 +124,7 @@ def test_one_function_computes_what_the_runtimes_loop_does(name: str, monkeypatc
         assert np.asarray(x).dtype == np.asarray(y).dtype
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f, args = CASES[name]

@@ -78,6 +78,7 @@ def tape_of(f: Any) -> Any:
     return wg.jit(wg.value_and_grad(f)).program(W, X).tape
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.skipif(not config.native, reason="native programs are lowered")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_runs_in_a_process_that_has_traced_nothing(name: str, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ pytest.importorskip("rich")
 TrialState = pytest.importorskip("optuna").trial.TrialState
 
 
+@pytest.mark.deep("more than a second")
 def test_a_convolutional_network_learns_to_read(tmp_path: Path) -> None:
     digits = example("digits_cnn")
     done = digits.train(3, progress=False)

@@ -13,6 +13,7 @@ pytest.importorskip("matplotlib")
 rich = pytest.importorskip("rich.console")
 
 
+@pytest.mark.deep("more than a second")
 def test_a_network_learns_an_equation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     neural = example("neural_ode")
     monkeypatch.setattr(neural, "STAGES", [5, 8])
@@ -33,6 +34,7 @@ def test_the_gradient_of_the_pelts() -> None:
     np.testing.assert_allclose(found, pelts.central_differences(pelts.loss, theta), rtol=1e-3)
 
 
+@pytest.mark.deep("more than a second")
 def test_a_network_solves_burgers_equation(tmp_path: Path) -> None:
     pinn = example("pinn")
     inside, edge = pinn.points(inside=60, edge=10)

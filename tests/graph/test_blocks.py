@@ -46,7 +46,7 @@ def same(found: Any, expected: Any, tolerance: float) -> None:
             np.testing.assert_allclose(found[name][key], leaf, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.sampled(3, "random graphs in blocks: 2 s each")
+@pytest.mark.sampled(7, "random graphs in blocks: 2 s each")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_gradient_is_that_of_the_whole(seed: int, dtype: Any) -> None:

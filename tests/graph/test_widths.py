@@ -294,7 +294,7 @@ def random_network(rng: np.random.Generator) -> graph.Graph:
     return graph.Graph(wires[:1], [graph.vertex(Conv(2), "end")(graph.concat(*wires[1:]))])
 
 
-@pytest.mark.sampled(3, "random networks, compiled after each change")
+@pytest.mark.sampled(9, "random networks, compiled after each change")
 @pytest.mark.parametrize("seed", range(8))
 def test_random_changes_of_random_networks(seed: int) -> None:
     """Widths that grow leave the function as it is; whatever comes out is a network that runs and has its widths."""

@@ -72,7 +72,7 @@ def _filled(loop: Any, x: Any, a: Any) -> Any:
     return loop(step, np.zeros(5) + a, np.arange(4))[0]
 
 
-@pytest.mark.sampled(3, "a second each")
+@pytest.mark.sampled(9, "a second each")
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_scan_is_its_loop(name: str) -> None:
     """Value, gradient, tangent and second derivatives, at once and compiled."""

@@ -184,7 +184,7 @@ def compare(f: Callable[..., Any], derivative: Callable[..., Any], after: Callab
         np.testing.assert_allclose(got, expected, rtol=1e-12 if got.dtype == F64 else 2e-6, atol=1e-12)
 
 
-@pytest.mark.sampled(4, "every body in every order")
+@pytest.mark.sampled(9, "every body in every order")
 @pytest.mark.parametrize("derivative", DERIVATIVES, ids=lambda d: d.__name__)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")

@@ -117,6 +117,7 @@ def test_both_sides_are_traced(f: Callable[..., Any], a: float) -> None:
     assert compiled.stats()["traces"] == 1
 
 
+@pytest.mark.sampled(3, "a quarter of a second each")
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_derivatives(f: Callable[..., Any]) -> None:
     gradient = wg.jit(wg.grad(f, (0, 1)), strict=True)
@@ -133,6 +134,7 @@ def test_derivatives(f: Callable[..., Any]) -> None:
         np.testing.assert_allclose(twice(x, a, v), change, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_batches(f: Callable[..., Any]) -> None:
     xs, a = np.stack([X, -X, 0.3 * X]), np.array([0.7, -1.3, 0.4])

@@ -53,7 +53,7 @@ def walk(x: Any, a: Any, **options: Any) -> Any:
     return np.sum(c) + np.sum(ys**2)
 
 
-@pytest.mark.sampled(3, "every budget is compiled, with second derivatives and in a batch")
+@pytest.mark.sampled(9, "every budget is compiled, with second derivatives and in a batch")
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("budget", [32, 48, 100, 100_000])
 def test_derivatives_are_those_of_the_scan(budget: int, reverse: bool) -> None:

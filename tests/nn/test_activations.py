@@ -88,7 +88,7 @@ def test_every_activation_is_here() -> None:
     assert functions - {"glu"} == set(CASES)
 
 
-@pytest.mark.sampled(3, "each activation in every way")
+@pytest.mark.sampled(9, "each activation in every way")
 @pytest.mark.parametrize("compiled", [False, True], ids=["called", "compiled"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", CASES)
@@ -114,6 +114,7 @@ def test_kinks(name: str) -> None:
                 np.testing.assert_allclose(derivative(f, compiled)(np.array([float(zero)])), [expected], rtol=1e-15)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", SMOOTH)
 def test_second_order(name: str) -> None:
     x = np.linspace(-4, 4, 9) + 0.05
@@ -134,7 +135,7 @@ def test_hard_tanh_of_unsigned_integers() -> None:
     np.testing.assert_array_equal(nn.hard_tanh(np.array([0, 1 << 63], np.uint64)), [0.0, 1.0])
 
 
-@pytest.mark.sampled(5, "each activation is compiled behind a product")
+@pytest.mark.sampled(11, "each activation is compiled behind a product")
 @pytest.mark.parametrize("name", CASES)
 def test_behind_a_product_and_a_bias(name: str) -> None:
     """What is kept of the forward pass, the output, the input or both, is the compiler's choice; with a bias, as

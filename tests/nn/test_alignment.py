@@ -27,6 +27,7 @@ def by_alignments(log_p: Any, labels: Any, blank: int) -> float:
     return -np.log(total)
 
 
+@pytest.mark.sampled(2, "a second each")
 @pytest.mark.parametrize("blank", [0, 3])
 def test_all_alignments(blank: int) -> None:
     labels = LABELS if blank == 0 else LABELS - 1

@@ -27,7 +27,7 @@ def by_loop(q: Any, k: Any, v: Any, allowed: Any, heads: int) -> Any:
     return out
 
 
-@pytest.mark.sampled(3, "each arrangement is compiled")
+@pytest.mark.sampled(15, "each arrangement is compiled")
 @pytest.mark.parametrize("heads", [None, 1, 2, 4])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("masked", [False, True])

@@ -58,6 +58,7 @@ in_ways = pytest.mark.parametrize("options", WAYS, ids=str)
 in_dimensions = pytest.mark.parametrize("rank", [1, 2, 3])
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @in_dimensions
 @in_ways
 def test_conv_is_its_definition(rank: int, options: dict[str, Any]) -> None:
@@ -73,6 +74,7 @@ def test_conv_with_other_numbers_an_axis() -> None:
     close(nn.conv(x, w, **options), loops(x, w, **options))
 
 
+@pytest.mark.sampled(3, "a second each")
 @pytest.mark.parametrize("options", [{}, dict(stride=2, padding="same"), dict(dilation=2, padding=2)], ids=str)
 def test_depthwise(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
@@ -94,7 +96,7 @@ def test_bias_and_activation(act: Any, dtype: str) -> None:
         close(y, want, 1e-12 if dtype == "float64" else 1e-5)
 
 
-@pytest.mark.sampled(3, "half a second each")
+@pytest.mark.sampled(15, "half a second each")
 @pytest.mark.sampled(4, "every way in every dimension, compiled anew")
 @in_dimensions
 @in_ways
@@ -119,6 +121,7 @@ def test_over_a_batch_of_filters() -> None:
 # ------------------------------------------------------------------------------------------------------- the adjoint
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @in_dimensions
 @in_ways
 def test_transpose_is_the_adjoint(rank: int, options: dict[str, Any]) -> None:
@@ -137,7 +140,7 @@ def test_transpose_is_the_adjoint(rank: int, options: dict[str, Any]) -> None:
     close(wg.vjp(lambda x: nn.conv(x, w, **options), x)[1](ct)[0], back)
 
 
-@pytest.mark.sampled(4, "every way in every dimension, compiled anew")
+@pytest.mark.sampled(25, "every way in every dimension, compiled anew")
 @in_dimensions
 @in_ways
 def test_derivatives_of_the_transpose(rank: int, options: dict[str, Any]) -> None:
@@ -175,6 +178,7 @@ def test_spelt_in_numpy_it_is_the_same() -> None:
     assert steps(named, x, w, b) == steps(spelt, x, w, b)
 
 
+@pytest.mark.sampled(2, "half a second each")
 @pytest.mark.parametrize("act", [nn.identity, np.tanh])
 def test_each_layer_keeps_one_array(act: Any) -> None:
     rng = np.random.default_rng(0)

@@ -124,6 +124,7 @@ def test_the_last_good_parameters_are_kept() -> None:
     assert all(np.all(np.isfinite(p)) for p in nn.paths(kept.params).values())
 
 
+@pytest.mark.deep("more than a second")
 def test_batches_of_ones_own_frozen_parameters_and_shapes() -> None:
     done = nn.fit(MODEL, *MODEL.init(1, X), [(X[:50], Y[:50]), (X[50:], Y[50:])], epochs=2, progress=False)
     assert len(done.history) == 2

@@ -54,6 +54,7 @@ in_ways = pytest.mark.parametrize("options", WAYS, ids=str)
 in_dimensions = pytest.mark.parametrize("rank", [1, 2, 3])
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @every
 @in_ways
 @in_dimensions
@@ -65,7 +66,7 @@ def test_a_number_a_window(kind: str, options: dict[str, Any], rank: int) -> Non
     close(wg.jit(lambda x: pool(x, **options))(x), want)
 
 
-@pytest.mark.sampled(3, "every kind in every way, compiled anew")
+@pytest.mark.sampled(15, "every kind in every way, compiled anew")
 @every
 @in_ways
 @pytest.mark.parametrize("rank", [1, 2])
@@ -144,6 +145,7 @@ def bins_by_loops(x: np.ndarray, of: Callable[[np.ndarray], Any], bins: tuple[in
     return y
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @in_dimensions
 @pytest.mark.parametrize("bins", [1, 2, 3, 7, 9])
 def test_bins(rank: int, bins: int) -> None:
@@ -154,6 +156,7 @@ def test_bins(rank: int, bins: int) -> None:
         close(wg.jit(lambda x, pool=pool: pool(x, bins))(x), want)
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("pool", [nn.adaptive_max_pool((3, 4)), nn.adaptive_mean_pool((3, 4)), nn.adaptive_max_pool(1)])
 def test_derivatives_of_bins(pool: Any) -> None:
     wg.check_derivatives(pool, array(2))

@@ -43,6 +43,7 @@ EACH = {
 every = pytest.mark.parametrize("f", EACH.values(), ids=EACH.keys())
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @every
 def test_compiled_and_both_derivatives(f: Any) -> None:
     x = array(2)

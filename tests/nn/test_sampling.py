@@ -22,6 +22,7 @@ def problem(rank: int, reach: float = 1.4) -> tuple[np.ndarray, np.ndarray]:
     return x, rng.uniform(-reach, reach, (2, *(4, 2, 3)[:rank], rank))
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize(
     ("padding", "of_scipy"), [("zeros", "grid-constant"), ("border", "nearest"), ("reflection", "reflect")]
@@ -44,7 +45,7 @@ def test_the_grid_of_the_elements_gives_them_back() -> None:
     close(nn.grid_sample(x, grid, align_corners=True), x)
 
 
-@pytest.mark.sampled(5, "every way is compiled")
+@pytest.mark.sampled(11, "every way is compiled")
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_derivatives_in_both(padding: str, align_corners: bool) -> None:

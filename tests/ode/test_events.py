@@ -46,6 +46,7 @@ def half(t: Any, y: Any) -> Any:
 half.terminal = True
 
 
+@pytest.mark.deep("more than a second")
 def test_second_derivatives_of_the_time_of_an_event() -> None:
     assert wg.grad(wg.grad(half_life))(0.8) == pytest.approx(2 * np.log(2) / 0.8**3, rel=1e-6)
 

@@ -43,7 +43,7 @@ def test_order_conditions(name: str) -> None:
         assert seen == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.sampled(2, "a program for each method")
+@pytest.mark.sampled(7, "a program for each method")
 @pytest.mark.parametrize("name", ORDERS)
 def test_order_of_convergence(name: str) -> None:
     m = METHODS[name]

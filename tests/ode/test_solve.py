@@ -94,7 +94,7 @@ FEW = ("A3", "B5", "C1", "D2", "E2")
 MANY = pytest.mark.deep("a program for each of sixty equations and methods")
 
 
-@pytest.mark.sampled(4, "every problem of the set")
+@pytest.mark.sampled(13, "every problem of the set")
 @pytest.mark.parametrize("method", ["Tsit5", "DOP853", "KenCarp4"])
 @pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=MANY) for n in DETEST])
 def test_detest(name: str, method: str) -> None:
@@ -105,6 +105,7 @@ def test_detest(name: str, method: str) -> None:
     np.testing.assert_allclose(seen.y, exact, rtol=3e-4, atol=3e-4)
 
 
+@pytest.mark.sampled(3, "a second each")
 @pytest.mark.parametrize("method", ["KenCarp4", "Radau", "BDF", "LSODA"])
 def test_a_stiff_equation(method: str) -> None:
     seen = solve_ivp(robertson, (0, 1e4), [1.0, 0.0, 0.0], method=method, rtol=1e-6, atol=1e-10)

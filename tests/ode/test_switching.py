@@ -28,6 +28,7 @@ def stiff_at_both_ends(t: Any, y: Any, k: Any) -> Any:
     return 3 * np.sin(20 * t) * (1 - ends) - (10 + k * ends) * (y**3 - np.cos(t))
 
 
+@pytest.mark.deep("more than a second")
 def test_it_goes_to_and_fro() -> None:
     """Fewer steps than the explicit method, fewer factorisations than the implicit one."""
     f = lambda t, y: stiff_at_both_ends(t, y, 1e4)

@@ -26,7 +26,7 @@ def test_vector_quantization() -> None:
     check(nearest, X, X[:3] + 0.1)
 
 
-@pytest.mark.sampled(3, "each method is compared in both directions")
+@pytest.mark.sampled(9, "each method is compared in both directions")
 @pytest.mark.parametrize("method", ["single", "complete", "average", "weighted", "centroid", "median", "ward"])
 def test_linkages(method: str) -> None:
     check(lambda x: hierarchy.linkage(x, method), X)

@@ -45,6 +45,7 @@ OPERATORS: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(2, "a second each")
 @pytest.mark.parametrize("n", [5, 6])
 def test_operators_on_periodic_sequences(n: int) -> None:
     x = RNG.standard_normal(n)

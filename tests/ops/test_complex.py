@@ -63,7 +63,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3, "every rule is compiled in two dtypes")
+@pytest.mark.sampled(9, "every rule is compiled in two dtypes")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rules(case: Case) -> None:
     check_op(case)
@@ -127,6 +127,7 @@ MPMATH = {
 }
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", ["exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", *INVERSE])
 def test_formulas_are_right_to_the_last_digits(name: str) -> None:
     """Each part to units of its own last place: of a logarithm also where |z| is nearly 1."""

@@ -47,12 +47,13 @@ def forms(cases: list[Case]) -> list[Any]:
     return params
 
 
+@pytest.mark.sampled(9, "a tenth of a second each")
 @pytest.mark.parametrize("case", forms(CASES), ids=str)
 def test_op(case: Case) -> None:
     check_op(case)
 
 
-@pytest.mark.sampled(7, "every op is compiled once more")
+@pytest.mark.sampled(21, "every op is compiled once more")
 @pytest.mark.parametrize("case", forms([c for c in CASES if not c.op.effects]), ids=str)
 def test_an_op_of_data_beside_what_is_differentiated(case: Case) -> None:
     """Inside of grad, hvp, vmap, jvp and their like, compiled: its step is on the outer tape, or on an inner one."""

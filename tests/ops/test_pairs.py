@@ -318,6 +318,7 @@ def follows(first: str, seconds: list[str], shape: tuple[int, ...], kinds: int) 
             assert abs(left - right) <= precision * scale, f"{first}, then {second}, cotangent: {name}\n{tape}"
 
 
+@pytest.mark.sampled(5, "many that are alike")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("first", STEPS)
 def test_some_two_ops_in_a_row(first: str, shape: str) -> None:

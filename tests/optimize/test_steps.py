@@ -91,6 +91,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
         yield workers
 
 
+@pytest.mark.sampled(2, "more than a second each")
 def test_split_over_workers_it_is_the_same_step(executor: Executor) -> None:
     step = optimize.step(loss, optimize.sgd(0.1, 0.9), executor=executor, parts=3)
     params = begin()

@@ -76,6 +76,7 @@ def test_a_loop_that_does_not_run_is_another_path() -> None:
         assert compiled(a) == pytest.approx(f(a), rel=1e-11)
 
 
+@pytest.mark.deep("more than a second")
 def test_one_loop_behind_the_other() -> None:
     compiled = wg.jit(wg.grad(two_loops))
     for a in np.geomspace(1e-3, 1e9, 40).tolist():
@@ -171,6 +172,7 @@ def named_in_turn(x: Any) -> Any:
     return v[0]
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("f", [exchanged, exchanged_in_an_array, turned_round, turned_round_in_views, named_in_turn])
 @pytest.mark.parametrize("step", [2, 3])
 def test_what_changes_places_is_no_loop_of_any_count(f: Callable[..., Any], step: int) -> None:

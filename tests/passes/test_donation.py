@@ -85,7 +85,7 @@ def random_step(seed: int) -> Callable[..., Any]:
     return f
 
 
-@pytest.mark.sampled(11, "random programs of one kind")
+@pytest.mark.sampled(23, "random programs of one kind")
 @pytest.mark.parametrize("seed", range(300))
 def test_random_steps_with_all_their_arguments_donated(seed: int) -> None:
     f = random_step(seed)

@@ -175,6 +175,7 @@ def scalar_steps(step: Callable[[Any, int], Any], n: int) -> tuple[int, int, set
     return len(before), len(after), {len(i.params["body"]) for i in after.instrs if isinstance(i.op.kernel, Fused)}
 
 
+@pytest.mark.deep("more than a second")
 def test_many_scalars_fuse_where_that_takes_no_longer_to_compile() -> None:
     few, many = MANY_SCALARS // 4, 20 * MANY_SCALARS
     choices = np.random.default_rng(0).integers(0, 4, many)

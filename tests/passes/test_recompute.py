@@ -54,18 +54,21 @@ def arrays(act: Callable[[Any], Any], depth: int) -> float:
     return wg.jit(wg.grad(loss)).program(layers).arena_bytes / (4 * N * N)
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize("name", KEPT)
 def test_arrays_that_are_kept_a_layer(name: str) -> None:
     act, kept = KEPT[name]
     assert round((arrays(act, 6) - arrays(act, 3)) / 3, 1) == kept
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("name", ["tanh", "relu", "sigmoid", "elu", "gelu"])
 def test_arrays_that_are_kept_of_a_hundred_layers(name: str) -> None:
     act, kept = KEPT[name]
     assert round(arrays(act, 100) / 100, 1) == kept
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", KEPT)
 def test_gradients_are_those_of_the_reference(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     act, _ = KEPT[name]

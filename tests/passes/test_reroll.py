@@ -716,6 +716,7 @@ def test_random_loops(body: Any, n: int, begins_otherwise: bool, is_joined: bool
 # -------------------------------------------------------------------------------------------------- compiled
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("name", RECURRENCES)
 def test_compiled_gradients(name: str) -> None:
     f, shapes = RECURRENCES[name]

@@ -93,6 +93,7 @@ def test_long_scalar_code(share: float) -> None:
         compare(passes.run(wg.trace(function)(0.5)), [np.asarray(0.5)])
 
 
+@pytest.mark.deep("more than a second")
 def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops for large shapes on smaller ones, steps in parts for two threads, long reductions in pieces."""
     monkeypatch.setattr(build, "STATIC_POINTS", 0)

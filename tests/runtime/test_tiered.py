@@ -318,6 +318,7 @@ ERRORS_OF_SCIPY = ("cosm1", "erfc", "erfcx", "expit", "kl_div", "log_ndtr", "ndt
 """Functions that SciPy itself has with fewer digits, the least results of some as 0."""
 
 
+@pytest.mark.sampled(5, "many that are alike")
 @pytest.mark.parametrize("tape", TAPES, ids=lambda tape: f"{tape.name}-{tape.inputs[-1].aval.dtype}")
 def test_machine_code_and_numpy_are_within_two_units_of_each_other(tape: Tape) -> None:
     """Four in float32, where some of NumPy's own functions are three from the true value."""

@@ -55,7 +55,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(7, "all pairs of views")
+@pytest.mark.sampled(21, "all pairs of views")
 @pytest.mark.parametrize("second", VIEWS)
 @pytest.mark.parametrize("first", VIEWS)
 def test_a_view_of_a_view_shares_what_numpy_shares(first: str, second: str) -> None:
@@ -315,7 +315,7 @@ LATER_WRITES = (
 )
 
 
-@pytest.mark.sampled(3, "all ways to make an array, under every transform")
+@pytest.mark.sampled(7, "all ways to make an array, under every transform")
 @pytest.mark.parametrize("made", ["np.zeros(3)", "np.array(TABLE)", "np.zeros((3, 3))[1]", "np.arange(3.0)"])
 @pytest.mark.parametrize("inner", TO_OUTER)
 def test_a_constant_read_on_an_outer_tape_is_not_read_as_written_later(

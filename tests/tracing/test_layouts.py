@@ -129,7 +129,7 @@ def test_the_usual_orders_are_known(expression: str) -> None:
     assert all(isinstance(x, np.ndarray) for x in orders(function(expression), list(ARGUMENTS.values())))
 
 
-@pytest.mark.sampled(7, "all orders in memory")
+@pytest.mark.sampled(21, "all orders in memory")
 @pytest.mark.parametrize("order", [*ORDERS, "constants"])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.filterwarnings("ignore")

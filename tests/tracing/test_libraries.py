@@ -150,6 +150,7 @@ def too_long(*_: Any) -> None:
     raise TimeoutError
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_function_is_traced_or_refused_by_its_name(module: str) -> None:
     wrong = []

@@ -97,7 +97,7 @@ def both_sides(op: Any, x: Any, y: Any) -> None:
         as_numpy(op, x, y, rtol=rtol)
 
 
-@pytest.mark.sampled(7, "all pairs of dtypes")
+@pytest.mark.sampled(29, "all pairs of dtypes")
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("sign", ARITHMETIC)
 def test_operators_on_both_sides(sign: str, other: str) -> None:
@@ -202,6 +202,7 @@ def test_comparison_with_none_is_never_equal() -> None:
 # -------------------------------------------------------------------------------------------------------- in place
 
 
+@pytest.mark.sampled(2, "a quarter of a second each")
 @pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**", "@"])
 def test_operators_in_place(sign: str) -> None:
     op = {
@@ -656,7 +657,7 @@ PYTHON_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(5, "all pairs of dtypes")
+@pytest.mark.sampled(11, "all pairs of dtypes")
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64, np.int64])
 @pytest.mark.parametrize("name", PYTHON_INTEGERS)
 def test_python_integers_beside_narrow_arrays_are_as_in_numpy(name: str, dtype: Any) -> None:

@@ -179,6 +179,7 @@ def while_tracing(f: Callable[[], Any]) -> Any:
     return results[0]
 
 
+@pytest.mark.sampled(7, "many that are alike")
 @pytest.mark.filterwarnings("ignore")  # of odd arguments
 @pytest.mark.parametrize("name", ENTRIES)
 def test_untraced_calls_are_as_without_a_trace(name: str) -> None:

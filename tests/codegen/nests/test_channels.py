@@ -73,6 +73,7 @@ def test_lanes_are_places_where_channels_are_few() -> None:
         assert channels_of(facts) is None and taps_of(facts) is None
 
 
+@pytest.mark.sampled(5, "a tenth of a second each")
 @pytest.mark.parametrize("channels", [16, 17, 31, 32, 33, 48])
 @pytest.mark.parametrize("n", [10, 11, 16, 20])
 def test_any_number_of_channels_and_places(channels: int, n: int) -> None:

@@ -67,7 +67,7 @@ def lanes_of(shape: tuple[int, ...]) -> int:
 # ------------------------------------------------------------------------------------------------------ elementwise
 
 
-@pytest.mark.sampled(5, "every dtype on every processor")
+@pytest.mark.sampled(11, "every dtype on every processor")
 @every_target
 @every_dtype
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
@@ -86,7 +86,7 @@ def test_what_lies_backwards_is_read_and_written_in_order(is_static: bool) -> No
     assert "shufflevector" in text and "gather" not in text and "scatter" not in text
 
 
-@pytest.mark.sampled(11, "every dtype on every processor")
+@pytest.mark.sampled(23, "every dtype on every processor")
 @every_dtype
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -107,7 +107,7 @@ def test_strides(dtype: str, is_static: bool, layout: str) -> None:
         goal.check()
 
 
-@pytest.mark.sampled(9, "every shape of remainder on every processor")
+@pytest.mark.sampled(19, "every shape of remainder on every processor")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
 @pytest.mark.parametrize("shape", [(2, 3), (64, 64), (65, 33), (130, 70), (2, 67, 40), (3, 2, 300)])
@@ -278,7 +278,7 @@ def signs(shape: tuple[int, ...], dtype: str, layout: str = "C") -> Array:
     return goal
 
 
-@pytest.mark.sampled(19, "every dtype on every processor")
+@pytest.mark.sampled(39, "every dtype on every processor")
 @every_target
 @every_dtype
 def test_every_reduction_along_every_axis(dtype: str, where: Any) -> None:
@@ -295,7 +295,7 @@ def test_every_reduction_along_every_axis(dtype: str, where: Any) -> None:
                     goal.check()
 
 
-@pytest.mark.sampled(5, "every dtype on every processor")
+@pytest.mark.sampled(11, "every dtype on every processor")
 @pytest.mark.parametrize("n", EXTENTS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_reductions_of_strided_operands(n: int, layout: str) -> None:
@@ -333,6 +333,7 @@ def test_a_map_and_several_sums_in_one_pass(is_static: bool) -> None:
                 goal.check()
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("combine", ["maximum", "minimum"])
 @every_target
 def test_extremes_of_special_numbers(combine: str, where: Any) -> None:
@@ -372,7 +373,7 @@ def test_a_sum_in_a_wider_dtype(dtype: str, wide: str) -> None:
 # ----------------------------------------------------------------------------------------------------- what is read
 
 
-@pytest.mark.sampled(5, "every dtype on every processor")
+@pytest.mark.sampled(15, "every dtype on every processor")
 @pytest.mark.skipif(sys.platform == "win32", reason="mprotect")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
@@ -395,7 +396,7 @@ def test_nothing_beyond_an_operand_is_read(dtype: str, where: Any) -> None:
         goal.check()
 
 
-@pytest.mark.sampled(7, "every shape of remainder on every processor")
+@pytest.mark.sampled(15, "every shape of remainder on every processor")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
 @pytest.mark.parametrize("shape", [(3, 5), (200, 2), (1030, 3), (2, 70, 3), (520, 2, 3)])
@@ -425,7 +426,7 @@ def test_sums_of_many_lanes(shape: tuple[int, ...], dtype: str, where: Any) -> N
         assert ("alloca" in emit(loops.nest(False)[0], "sums", where)) == is_wide
 
 
-@pytest.mark.sampled(5, "every shape of remainder on every processor")
+@pytest.mark.sampled(15, "every shape of remainder on every processor")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
 @pytest.mark.parametrize(
@@ -486,7 +487,7 @@ DATA: dict[str, Callable[[np.random.Generator, int], Array]] = {
 }
 
 
-@pytest.mark.sampled(5, "long sums on every processor")
+@pytest.mark.sampled(15, "long sums on every processor")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("data", DATA)
 def test_sums_are_as_accurate_as_those_of_numpy(data: str, dtype: str) -> None:
@@ -520,7 +521,7 @@ def parts_of(n: int, grain: int) -> list[tuple[int, int]]:
     return [(k, min(n, k + grain)) for k in range(0, n, grain)]
 
 
-@pytest.mark.sampled(5, "every way to reduce, in every way to cut")
+@pytest.mark.sampled(11, "every way to reduce, in every way to cut")
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 200, 1000])
 @pytest.mark.parametrize("grain", [64, 192])
 @every_target
@@ -554,6 +555,7 @@ def test_a_part_writes_nothing_of_the_others() -> None:
     assert not np.isnan(goal[64:128]).any()
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("shape", [(3,), (200,), (40, 3), (40, 33), (200, 40)])
 @every_target
 def test_a_dear_function_after_a_sum(shape: tuple[int, ...], where: Any) -> None:
@@ -642,7 +644,7 @@ def test_integers_and_what_is_short_are_not_called() -> None:
     assert "wengert." not in emit(loops.nest(True)[0], "k", target())
 
 
-@pytest.mark.sampled(5, "every length is compiled twice")
+@pytest.mark.sampled(15, "every length is compiled twice")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 65, 1003])
 def test_called_functions_give_the_bits_of_inlined_ones(n: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -724,6 +726,7 @@ def nest_of_weights(x: Array, w: Array) -> tuple[Loops, Guarded, Array]:
     return Loops(extents, 4, 3, loads, steps, (), folds, (), [(3, room)]), goal, out
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @every_target
 @pytest.mark.parametrize(
     ("make", "of_x", "of_w"),

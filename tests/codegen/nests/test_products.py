@@ -36,6 +36,7 @@ def of(m: int, n: int, k: int, dtype: str, is_transposed: bool, at_end: bool = T
     return x, at_the_edge(y.T.copy(), at_end).T if is_transposed else at_the_edge(y, at_end)
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @every_target
 @every_float
 @pytest.mark.parametrize("is_transposed", [False, True])

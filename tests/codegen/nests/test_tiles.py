@@ -27,7 +27,7 @@ def guarded(x: Array) -> Guarded:
     return out
 
 
-@pytest.mark.sampled(3, "every remainder on every processor")
+@pytest.mark.sampled(13, "every remainder on every processor")
 @every_target
 @every_float
 @pytest.mark.parametrize("n", EDGES)
@@ -44,7 +44,7 @@ def test_what_is_left_over_of_a_product(n: int, dtype: str, where: Any) -> None:
         goal.check()
 
 
-@pytest.mark.sampled(3, "every remainder on every processor")
+@pytest.mark.sampled(7, "every remainder on every processor")
 @every_target
 @every_float
 @pytest.mark.parametrize("n", EDGES)
@@ -92,6 +92,7 @@ def in_wide_rows(x: Array, bytes_apart: int) -> Array:
     return wide[:, : x.shape[1]]
 
 
+@pytest.mark.sampled(5, "a tenth of a second each")
 @every_target
 @every_float
 @pytest.mark.parametrize(("n", "k"), [(9, 100), (32, 100), (50, 70), (50, 200), (97, 250)])

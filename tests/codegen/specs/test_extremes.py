@@ -14,6 +14,7 @@ from tests.codegen.natively import DTYPES, NAN, check, numbers
 pytestmark = pytest.mark.usefixtures("no_cache")
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", [np.argmax, np.argmin])
 def test_the_first_extreme(function: Callable[..., Any], dtype: str) -> None:

@@ -106,6 +106,7 @@ SCATTERS: dict[str, tuple[tuple[int, ...], tuple[int, ...], list[np.ndarray[Any,
 }
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("write", [written, added])
 @pytest.mark.parametrize("what", SCATTERS)

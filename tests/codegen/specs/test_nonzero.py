@@ -12,6 +12,7 @@ from wengert.ops import index
 pytestmark = pytest.mark.usefixtures("no_cache")
 
 
+@pytest.mark.sampled(2, "a quarter of a second each")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_nonzero(dtype: str) -> None:
     for shape in [(1,), (7,), (8,), (300,), (5, 33), (33, 5), (3, 1, 9)]:

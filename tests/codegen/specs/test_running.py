@@ -23,6 +23,7 @@ RUNNING = {
 SHAPES = [((1,), 0), ((67,), 0), ((0,), 0), ((40, 33), 0), ((40, 33), 1), ((3, 5, 19), 1), ((5, 1, 3), 0), ((1, 2), 1)]
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("what", RUNNING)
 def test_running_reductions(what: str, dtype: str) -> None:

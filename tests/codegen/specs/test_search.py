@@ -10,6 +10,7 @@ from tests.codegen.natively import DTYPES, NAN, check, numbers
 pytestmark = pytest.mark.usefixtures("no_cache")
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_search_in_a_sorted_table(side: str, dtype: str) -> None:

@@ -74,13 +74,13 @@ def test_every_function(dtype: str) -> None:
                 check(name, operands, KINDS[1:2])
 
 
-@pytest.mark.sampled(5, "every function of every dtype")
+@pytest.mark.sampled(11, "every function of every dtype")
 @pytest.mark.parametrize(("name", "dtype"), of_every_dtype(UNARY))
 def test_unary(name: str, dtype: str) -> None:
     check(name, [values(dtype, np.random.default_rng(1))])
 
 
-@pytest.mark.sampled(5, "every function of every dtype")
+@pytest.mark.sampled(15, "every function of every dtype")
 @pytest.mark.parametrize(("name", "dtype"), of_every_dtype(BINARY))
 def test_binary(name: str, dtype: str) -> None:
     x, y = np.meshgrid(values(dtype, np.random.default_rng(1)), values(dtype, np.random.default_rng(2)))
@@ -116,7 +116,7 @@ def test_ldexp(dtype: str, count: str) -> None:
     check("ldexp", [x.ravel(), n.ravel()])
 
 
-@pytest.mark.sampled(5, "all pairs of dtypes")
+@pytest.mark.sampled(11, "all pairs of dtypes")
 @pytest.mark.parametrize("old", sorted(LLVM_TYPES))
 @pytest.mark.parametrize("new", sorted(LLVM_TYPES))
 def test_convert(old: str, new: str) -> None:

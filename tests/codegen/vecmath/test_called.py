@@ -51,7 +51,7 @@ def test_what_is_called() -> None:
     assert not called.is_called("ldexp", ["f8", "i4"], "f8")
 
 
-@pytest.mark.sampled(5, "every function on every processor")
+@pytest.mark.sampled(25, "every function on every processor")
 @pytest.mark.parametrize("where", TARGETS.values(), ids=TARGETS.keys())
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -211,6 +211,7 @@ CLOSE = {
 """How close results of float64 come at the points of every run: nearer than without the second number of a pair."""
 
 
+@pytest.mark.sampled(7, "many that are alike")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_within_its_bound(case: Case, dtype: str) -> None:
@@ -218,7 +219,7 @@ def test_within_its_bound(case: Case, dtype: str) -> None:
     assert_within_its_bound(case, dtype, HERE, CLOSE.get(case.name, case.bound) if is_close else case.bound)
 
 
-@pytest.mark.sampled(5, "every function against many digits, on every processor")
+@pytest.mark.sampled(15, "every function against many digits, on every processor")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != HERE])
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -281,7 +282,7 @@ def f4_between(least: float, largest: float) -> np.ndarray:
     return np.arange(first, last + 1, dtype="i4").view("f4")
 
 
-@pytest.mark.sampled(5, "every function over all float32, sampled")
+@pytest.mark.sampled(11, "every function over all float32, sampled")
 @every_kind
 @pytest.mark.parametrize("name", [case.name for case in CASES if case.arity == 1])
 def test_float32_of_every_size_within_its_bound(name: str, kind: str) -> None:
@@ -365,7 +366,7 @@ def assert_special_values(name: str, dtype: str, kind: str) -> None:
     assert not wrong.any(), [(*v,) for v in zip(*[x[wrong] for x in xs], y[wrong], expected[wrong], strict=True)][:8]
 
 
-@pytest.mark.sampled(14, "every function compiled for every number of lanes")
+@pytest.mark.sampled(43, "every function compiled for every number of lanes")
 @pytest.mark.parametrize("name", list(CASE))
 def test_the_same_for_any_number_of_lanes(name: str) -> None:
     """Down to one and up to two registers, which operands of float32 fill in float64; and for registers of any size,
@@ -384,6 +385,7 @@ def test_the_same_for_any_number_of_lanes(name: str) -> None:
 FAST_BOUNDS = {"exp": 1.5, "tanh": 4.0, "expit": 4.0, "log_expit": 4.0, "logaddexp": 4.0}
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("name", vecmath.FAST)
 def test_fast_versions(name: str, dtype: str) -> None:

@@ -82,6 +82,7 @@ def like(spec: Any, kind: type[Spec] | None = None, **changed: Any) -> Spec:
     return (kind or type(spec))(**{**vars(spec), **changed})
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize(
     ("said", "does"),
     [

@@ -17,6 +17,7 @@ def dense(p: Any, x: Any) -> Any:
     return x @ p["w"].T + p["b"]
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("inputs", [1, 2, 3])
 def test_attention(inputs: int) -> None:
     layer = nn.MultiHeadAttention(2, causal=inputs == 1)

@@ -52,7 +52,7 @@ def by_hand(step: Any, n_carried: int, params: Any, x: Any, layers: int, ways: l
     return np.array(out)
 
 
-@pytest.mark.sampled(5, "each cell in four arrangements is compiled")
+@pytest.mark.sampled(15, "each cell in four arrangements is compiled")
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("name", CELLS)

@@ -38,7 +38,7 @@ if hasattr(integrate, "tanhsinh"):
     }
 
 
-@pytest.mark.sampled(2, "a program for each")
+@pytest.mark.sampled(5, "a program for each")
 @pytest.mark.parametrize("name", INTEGRALS)
 def test_integrals(name: str) -> None:
     check_solution(INTEGRALS[name], 1.1, value_rtol=1e-10)

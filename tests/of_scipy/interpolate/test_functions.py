@@ -173,13 +173,14 @@ if hasattr(s, "AAA"):  # since SciPy 1.15
 FUNCTIONS |= {f"{name} made outside": case for name, case in OUTSIDE.items()}
 
 
-@pytest.mark.sampled(9, "the same for many functions")
+@pytest.mark.sampled(73, "the same for many functions")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_value_and_derivatives(name: str) -> None:
     f, *args = FUNCTIONS[name]
     check(f, *args, rtol=1e-6)
 
 
+@pytest.mark.deep("more than a second")
 def test_derivatives_of_second_order_and_batches() -> None:
     points = np.array([0.3, 2.2])
     wg.check_derivatives(lambda v, x: s.PchipInterpolator(P, v)(x), V, points, order=2)

@@ -156,7 +156,7 @@ def test_errors():
         wg.grad(lambda a: np.sum(sl.schur(a, sort=lambda x, y: x > 0)[0]))(S)
 
 
-@pytest.mark.sampled(11, "every function, with its options")
+@pytest.mark.sampled(23, "every function, with its options")
 @params(CASES)
 def test_value_and_derivative(one):
     check_value(one)
@@ -169,7 +169,7 @@ def test_second_derivative(one):
     check_second(one)
 
 
-@pytest.mark.sampled(29, "every function, with its options")
+@pytest.mark.sampled(87, "every function, with its options")
 @params([c for c in CASES if not c.name.startswith("rsf2csf")])
 def test_batch(one):
     check_batch(one)

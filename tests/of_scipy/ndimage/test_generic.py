@@ -12,12 +12,14 @@ from tests.differences import check
 X = np.random.default_rng(3).standard_normal((4, 5))
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("mode", ["reflect", "constant", "nearest", "mirror", "wrap", "grid-wrap"])
 def test_generic_filter_in_each_mode(mode: str) -> None:
     check(lambda x: ndimage.generic_filter(x, lambda w: np.sum(w * w) * w[0], 3, mode=mode, cval=0.5), X)
     check(lambda x: ndimage.generic_filter(x, np.mean, (2, 3), origin=(0, -1), mode=mode), X)
 
 
+@pytest.mark.deep("more than a second")
 def test_generic_filter_of_a_footprint_and_of_axes() -> None:
     cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
     check(lambda x: ndimage.generic_filter(x, lambda w, k, power=1: (w[0] - k * w[4]) ** power, footprint=cross,

@@ -97,6 +97,7 @@ def test_constraints_by_methods_that_come_less_near(method: str) -> None:
     np.testing.assert_allclose(wg.jacobian(f)(2.0), exact, rtol=5e-3)
 
 
+@pytest.mark.deep("a second")
 def test_constraints_as_objects() -> None:
     def f(p: Any) -> Any:
         plane = optimize.LinearConstraint(np.array([[1.0, 1.0, 0.0]]), -np.inf, 2.0)

@@ -28,7 +28,7 @@ def rest(q: Any, p: Any) -> Any:
     "options",
     [{}, {"loss": "soft_l1"}, {"loss": "cauchy", "f_scale": 0.3}, {"method": "lm"}, {"bounds": ([0, 0], [2.4, 5])}],
 )
-@pytest.mark.sampled(2, "a compiled program for each")
+@pytest.mark.sampled(7, "a compiled program for each")
 def test_least_squares(options: Any) -> None:
     f = lambda p: optimize.least_squares(rest, [1.0, 1.0], args=(p,), **TIGHT, **options).x
     check_solution(f, 1.1, rtol=1e-4, second_rtol=3e-3)

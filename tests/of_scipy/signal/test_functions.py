@@ -230,7 +230,7 @@ def back(transform: Any, x: Any) -> Any:
     return transform.istft(transform.stft(x), k1=x.shape[0])
 
 
-@pytest.mark.sampled(11, "the same for many functions")
+@pytest.mark.sampled(67, "the same for many functions")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_value_and_derivatives(name: str) -> None:
     f, *args = FUNCTIONS[name]

@@ -57,6 +57,7 @@ def test_second_order_and_batches() -> None:
     np.testing.assert_allclose(found, np.linalg.inv((A + A.T).toarray())[:2], atol=1e-12)
 
 
+@pytest.mark.sampled(2, "more than a second each")
 @pytest.mark.parametrize("solve", [sl.lsqr, sl.lsmr], ids=["lsqr", "lsmr"])
 def test_least_squares(solve: Any) -> None:
     for rows, columns in ((N, 5), (5, N)):

@@ -35,6 +35,7 @@ def test_constructors(kind: str) -> None:
     check(f, X)
 
 
+@pytest.mark.deep("more than a second")
 def test_functions_that_make_matrices() -> None:
     def f(d: Any) -> Any:
         a = made(d)

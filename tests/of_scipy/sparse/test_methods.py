@@ -97,7 +97,7 @@ def all_of(rows: Any, name: str, kind: str) -> Callable[[Any], Any]:
     return lambda d: np.concatenate([plain(f(made(d, name, kind))) for f in rows.values()])
 
 
-@pytest.mark.sampled(5, "each format has the same rows")
+@pytest.mark.sampled(25, "each format has the same rows")
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 @pytest.mark.parametrize("rows", [MOVING, ARITHMETIC, PRODUCTS, REDUCTIONS], ids=["moving", "+", "@", "sum"])
 @pytest.mark.parametrize("name", FORMATS)
@@ -113,6 +113,7 @@ def test_functions_of_the_elements(name: str) -> None:
     check(all_of(OF_DATA, name, "array"), A.data)
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in OF_NO_INDEX])
 def test_indexing_and_writing(name: str) -> None:

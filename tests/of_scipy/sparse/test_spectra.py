@@ -49,6 +49,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3, "a quarter of a second each")
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_vectors(name: str) -> None:
     f = CASES[name]

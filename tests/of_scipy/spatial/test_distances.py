@@ -25,6 +25,7 @@ def own(metric: str) -> tuple[Any, ...]:
     return {"mahalanobis": (SPREAD,), "seuclidean": (W,)}.get(metric, ())
 
 
+@pytest.mark.sampled(5, "a quarter of a second each")
 @pytest.mark.parametrize("metric", SMOOTH)
 def test_each_metric_of_tables_and_of_vectors(metric: str) -> None:
     def all_at_once(x: Any, y: Any) -> Any:
@@ -34,6 +35,7 @@ def test_each_metric_of_tables_and_of_vectors(metric: str) -> None:
     check(all_at_once, X, Y)
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("metric", COUNTS)
 def test_metrics_of_counts_are_flat(metric: str) -> None:
     truths = np.random.default_rng(1).uniform(size=(5, 6)) > 0.5
@@ -49,12 +51,14 @@ def test_metrics_of_counts_are_flat(metric: str) -> None:
         assert not np.any(wg.grad(lambda x: np.sum(distance.pdist(x, metric)))(numbers))
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("metric", ["chebyshev", "cityblock", "correlation", "cosine", "euclidean", "sqeuclidean"])
 def test_weights(metric: str) -> None:
     f = getattr(distance, metric)
     check(lambda x, y, w: f(x[0], y[0], w=w) + distance.cdist(x, y, metric, w=w), X, Y, W)
 
 
+@pytest.mark.deep("more than a second")
 def test_parameters_have_derivatives() -> None:
     check(lambda x, y, p, w: distance.cdist(x, y, "minkowski", p=p, w=w), X, Y, np.array(2.5), W)
     check(lambda x, p: distance.minkowski(x[0], x[1], p), X, np.array(1.5))

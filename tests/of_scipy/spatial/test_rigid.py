@@ -36,6 +36,7 @@ def test_each_form() -> None:
     check(lambda x: RigidTransform.from_exp_coords(x).as_matrix(), np.zeros(6))
 
 
+@pytest.mark.deep("more than a second")
 def test_products_powers_and_means() -> None:
     other = RigidTransform.from_exp_coords(S[::-1])
 

@@ -50,6 +50,7 @@ def test_at_no_angle_derivatives_are_those_of_the_series() -> None:
     np.testing.assert_allclose(wg.hessian(lambda v: Rotation.from_rotvec(v).as_quat()[3])(np.zeros(3)), -np.eye(3) / 4)
 
 
+@pytest.mark.deep("more than a second")
 def test_products_powers_and_vectors() -> None:
     def composed(q: Any, v: Any, n: Any) -> Any:
         r, s = Rotation.from_quat(q), Rotation.from_quat(Q[::-1])
@@ -71,6 +72,7 @@ def test_rotations_between_two_sets_of_vectors() -> None:
     check(aligned, V, V[::-1] + 0.1 * V)
 
 
+@pytest.mark.deep("more than a second")
 def test_slerp() -> None:
     at = np.array([0.0, 1.5, 2.7])
     check(lambda q, at: Slerp(TIMES, Rotation.from_quat(q))(at).as_matrix(), Q, at[1:])

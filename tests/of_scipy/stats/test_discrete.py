@@ -14,7 +14,7 @@ DISCRETE = {name: [np.asarray(s, float) for s in shapes] for name, shapes in dis
 OF_K = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
 
 
-@pytest.mark.sampled(3, "two dozen distributions")
+@pytest.mark.sampled(25, "two dozen distributions")
 @pytest.mark.parametrize("name", sorted(DISCRETE))
 def test_discrete(name):
     d, shapes = getattr(stats, name), DISCRETE[name]

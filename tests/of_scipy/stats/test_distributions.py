@@ -55,7 +55,7 @@ def check(f, args, rtol=2e-5):
         np.testing.assert_allclose(np.sum(cts[k]), np.sum(ct * actual), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.sampled(17, "a hundred distributions")
+@pytest.mark.sampled(51, "a hundred distributions")
 @pytest.mark.parametrize("name", sorted(set(CONTINUOUS) - SLOW))
 def test_continuous(name):
     d, x, q = points(name)
@@ -108,6 +108,7 @@ def test_parameters_that_are_not_allowed_are_nan():
                 np.testing.assert_array_equal(np.isnan(wg.jit(f)(s)), np.isnan(f(s)))
 
 
+@pytest.mark.deep("more than a second")
 def test_outside_of_the_support():
     x = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, np.inf, -np.inf, np.nan])
     for d, shapes in (
@@ -162,7 +163,7 @@ def test_frozen_and_keywords():
     np.testing.assert_allclose(wg.grad(lambda m: stats.norm.logpdf(1.0, scale=2.0, loc=m))(0.5), 0.125, rtol=1e-12)
 
 
-@pytest.mark.sampled(5, "each twenty times")
+@pytest.mark.sampled(11, "each twenty times")
 @pytest.mark.parametrize("name", ["norm", "gamma", "beta", "t", "truncnorm", "skewnorm", "invgauss", "genextreme"])
 def test_second_order_jit_and_vmap(name):
     d, x, _ = points(name)

@@ -145,7 +145,7 @@ def sym(c):
     return (c + np.swapaxes(c, 0, 1)) / 2
 
 
-@pytest.mark.sampled(3, "two dozen functions")
+@pytest.mark.sampled(9, "two dozen functions")
 @pytest.mark.parametrize("name", CASES)
 def test_multivariate(name):
     f, args = CASES[name]

@@ -68,7 +68,7 @@ def positive(seed: int, n: int) -> Any:
     return positive_definite(n, n).draw(np.random.default_rng(seed), (n, n))
 
 
-@pytest.mark.sampled(3, "a second each, of stacks and of complex matrices")
+@pytest.mark.sampled(9, "a second each, of stacks and of complex matrices")
 @pytest.mark.parametrize("one", CASES, ids=str)
 def test_rules(one: Case) -> None:
     check_op(one)

@@ -20,7 +20,7 @@ def forms() -> list[object]:
     return params
 
 
-@pytest.mark.sampled(5, "every op is checked in full")
+@pytest.mark.sampled(15, "every op is checked in full")
 @pytest.mark.parametrize("case", forms(), ids=str)
 def test_op(case: Case) -> None:
     check_op(case)

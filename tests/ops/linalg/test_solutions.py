@@ -68,7 +68,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(2, "every triangle is compiled, in both orders of derivatives")
+@pytest.mark.sampled(5, "every triangle is compiled, in both orders of derivatives")
 @pytest.mark.parametrize("one", CASES, ids=str)
 def test_rules(one: Case) -> None:
     check_op(one)

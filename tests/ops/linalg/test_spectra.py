@@ -65,7 +65,7 @@ TURN, _ = np.linalg.qr(RNG.normal(size=(4, 4)))
 M = RNG.normal(size=(4, 4))
 
 
-@pytest.mark.sampled(3, "every decomposition is compiled, in both orders of derivatives")
+@pytest.mark.sampled(9, "every decomposition is compiled, in both orders of derivatives")
 @pytest.mark.parametrize("one", CASES, ids=str)
 def test_rules(one: Case) -> None:
     check_op(one)
@@ -96,6 +96,7 @@ def of_the_space_beside(x: Any) -> Any:
     return (s, *[matmul(q, adjoint(q)) for q in beside if q.aval.shape[-1]])
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (6, 6), (2, 4, 4), (2, 4, 2), (2, 4)], ids=str)
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("f", [of_eigenvalues, of_singular_values, of_the_space_beside])
@@ -113,7 +114,7 @@ def test_what_has_no_phase_at_first_and_second_order(f: Any, dtype: Any, shape: 
     first_order(joint, range(len(xs)), gradients, xs, rng, 1e-5, free * len(xs))
 
 
-@pytest.mark.sampled(7, "a second each")
+@pytest.mark.sampled(21, "a second each")
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
 def test_what_is_put_together_again_moves_as_it_was(dtype: str, n: int) -> None:
@@ -260,7 +261,7 @@ def test_vectors_of_empty_matrices(shape: tuple[int, ...]) -> None:
         assert wg.grad(lambda x, f=f: sum(np.sum(part) for part in f(x)))(x).shape == shape
 
 
-@pytest.mark.sampled(2, "half a second each")
+@pytest.mark.sampled(7, "half a second each")
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
 def test_values_that_are_nearly_equal(n: int, gap: float) -> None:

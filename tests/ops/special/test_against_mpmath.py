@@ -40,7 +40,7 @@ def test_every_function_has_a_meaning() -> None:
     assert names - WITHOUT_A_MEANING - spheroidal <= set(oracle.MEANINGS)
 
 
-@pytest.mark.sampled(5, "mpmath at two points of each function: test_families.py has more, which are stored")
+@pytest.mark.sampled(11, "mpmath at two points of each function: test_families.py has more, which are stored")
 @pytest.mark.parametrize("name", [name for name in comparison.CASES if name not in comparison.SLOW])
 def test_derivatives_at_a_few_points(name: str) -> None:
     assert_right(comparison.compare(name, 2, seconds=0.06))
@@ -75,6 +75,7 @@ def gradient(f: Any, *xs: float) -> Any:
     return np.array(wg.grad(f, argnums=tuple(range(len(xs))))(*map(float, xs)))
 
 
+@pytest.mark.sampled(5, "many that are alike")
 @pytest.mark.parametrize(("name", "xs"), comparison.WHERE_IT_WAS_WRONG)
 def test_where_it_was_wrong(name: str, xs: tuple[float, ...]) -> None:
     report = comparison.Report(name)

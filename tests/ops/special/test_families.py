@@ -82,6 +82,7 @@ def test_family(case: Case) -> None:
         check(case)
 
 
+@pytest.mark.sampled(7, "a tenth of a second each")
 @pytest.mark.parametrize("case", [c for c in CASES if c.name in BY_QUADRATURE], ids=str)
 def test_family_once(case: Case) -> None:
     """Value and first derivatives, at one shape."""
@@ -106,6 +107,7 @@ def test_all_results_of_a_ufunc_with_several(ufunc: np.ufunc) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", [name for name in slopes.stored() if not slopes.is_usual(name)])
 def test_derivatives_are_those_stored(name: str) -> None:
     """At ordinary points and where one operand is small, about 1, large or negative: each branch of a rule."""

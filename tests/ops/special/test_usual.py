@@ -182,7 +182,7 @@ def exact_derivative(f, xs, k, order):
         )
 
 
-@pytest.mark.sampled(3, "every function at many points against 50 digits")
+@pytest.mark.sampled(7, "every function at many points against 50 digits")
 @pytest.mark.parametrize(("op", "f", "xs", "k"), list(table()))
 def test_derivative_is_exact_in_the_middle_and_in_the_tails(op, f, xs, k):
     _, dy = derivatives(op, xs, k)
@@ -190,7 +190,7 @@ def test_derivative_is_exact_in_the_middle_and_in_the_tails(op, f, xs, k):
     assert dy == pytest.approx(expected, rel=3e-12, abs=1e-300), (dy, expected)
 
 
-@pytest.mark.sampled(7, "every function at many points against 50 digits")
+@pytest.mark.sampled(35, "every function at many points against 50 digits")
 @pytest.mark.parametrize(("op", "f", "xs", "k"), list(table()))
 def test_second_derivative(op, f, xs, k):
     dy, d2y = derivatives(op, xs, k, order=2)[1:]

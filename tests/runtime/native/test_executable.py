@@ -637,6 +637,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.sampled(2, "a second each")
 @pytest.mark.parametrize("is_long", [True, False])
 def test_ctrl_c_stops_an_endless_run(is_long):
     code = ENDLESS.format(is_long=is_long)

@@ -169,7 +169,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.sampled(3, "half a second each")
+@pytest.mark.sampled(9, "half a second each")
 @pytest.mark.parametrize("is_long", [False, True])
 @pytest.mark.parametrize(("threads", "grain"), [(1, 1), (1, -1), (1, -3), (2, 1), (2, -1)])
 def test_ctrl_c_waited_for_the_running_kernel(threads, grain, is_long):
@@ -246,6 +246,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.sampled(3, "more than a second each")
 @pytest.mark.parametrize("what", ["elementwise", "product", "batch"])
 def test_ctrl_c_waited_for_an_array_a_product_a_batch(what):
     run = subprocess.run(

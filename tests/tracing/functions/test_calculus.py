@@ -49,6 +49,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(5, "a tenth of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)

@@ -77,6 +77,7 @@ def check(f: Callable[..., Any], x: Any, counts: list[int]) -> tuple[Any, Any]:
     return value, gradient
 
 
+@pytest.mark.sampled(9, "a second each")
 @pytest.mark.parametrize(("f", "x"), ONE_PROGRAM)
 def test_one_program_for_every_count(f: Callable[..., Any], x: Any) -> None:
     value, gradient = check(f, x, COUNTS)

@@ -44,6 +44,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)

@@ -87,6 +87,7 @@ WITHOUT_TRACED: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", [*CALLS, *[f"{name}, untraced" for name in WITHOUT_TRACED]])
 def test_the_numbers_and_the_state_are_numpys(name: str) -> None:
     f = CALLS[name] if name in CALLS else WITHOUT_TRACED[name.removesuffix(", untraced")]

@@ -59,6 +59,7 @@ EINSUM = [
 ]
 
 
+@pytest.mark.sampled(7, "a tenth of a second each")
 @pytest.mark.parametrize(
     ("subscripts", "args"), [(s, a) for s, *a in EINSUM], ids=[f"{k}:{e[0]}" for k, e in enumerate(EINSUM)]
 )

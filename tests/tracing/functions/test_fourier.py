@@ -44,6 +44,7 @@ def compare(f: Any, x: Any) -> None:
     np.testing.assert_allclose(np.sum(ct * dy).real, np.sum(gradient * dx).real, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("dtype", ["d", "D", "f", "F", "i", "?"])
 @pytest.mark.parametrize("name", ONE_AXIS)
 @pytest.mark.parametrize("module", [np.fft, scipy.fft], ids=["numpy", "scipy"])
@@ -53,6 +54,7 @@ def test_along_one_axis(module: Any, name: str, dtype: str) -> None:
         compare(lambda x, n=n, axis=axis, norm=norm: f(x, n, axis, norm), x)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", SEVERAL)
 @pytest.mark.parametrize("module", [np.fft, scipy.fft], ids=["numpy", "scipy"])
 def test_along_several_axes(module: Any, name: str) -> None:
@@ -72,6 +74,7 @@ def test_along_several_axes(module: Any, name: str) -> None:
             compare(lambda x, option=option: f(x, **option), draw(3, 5, 8, dtype=dtype))
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("name", REAL)
 def test_cosines_and_sines(name: str) -> None:
     transform, options = getattr(scipy.fft, name), [(None, None, None), (4, "ortho", None), (9, None, True)]

@@ -36,6 +36,7 @@ def told(*arrays: Any, **options: Any) -> Any:
     return np.concatenate(rows)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("a", LAYOUTS)
 def test_elements_come_in_numpys_order(a: str, options: str) -> None:

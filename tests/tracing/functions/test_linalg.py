@@ -219,7 +219,7 @@ def test_names_of_the_array_api():
 # ------------------------------------------------------------------------------------------------------ norms
 
 
-@pytest.mark.sampled(5, "all orders along all axes")
+@pytest.mark.sampled(11, "all orders along all axes")
 @pytest.mark.parametrize("ord", [None, 2, 1, np.inf, -np.inf, 0, 3, 2.5, 1.5, 0.5, -1, -2])
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize(("x", "axis"), [(V, None), (X, 0), (X, -1), (STACK, (2,))], ids=str)
@@ -228,6 +228,7 @@ def test_vector_norm(x, axis, ord, keepdims):
     check(lambda x: np.linalg.vector_norm(x, ord=ord or 2, axis=axis, keepdims=keepdims), x)
 
 
+@pytest.mark.sampled(3, "many that are alike")
 @pytest.mark.parametrize("ord", [None, "fro", "f", 1, -1, np.inf, -np.inf])
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize(("x", "axis"), [(X, None), (STACK, (0, -1)), (STACK, (3, 1))], ids=str)
@@ -364,6 +365,7 @@ def test_complex_factorisations(a):
         check(lambda a, part=part: np.linalg.slogdet(a)[part], a, rtol=1e-6)
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("uplo", ["L", "U"])
 @pytest.mark.parametrize("a", [AC, SC], ids=lambda a: str(a.shape))
 def test_eigenvalues_of_hermitian_matrices(a, uplo):
@@ -372,7 +374,7 @@ def test_eigenvalues_of_hermitian_matrices(a, uplo):
     check(lambda x: (lambda w, v: v * np.exp(w[..., None, :]) @ adjoint(v))(*np.linalg.eigh(x, uplo)), a, rtol=1e-6)
 
 
-@pytest.mark.sampled(2, "every shape is compiled")
+@pytest.mark.sampled(5, "every shape is compiled")
 @pytest.mark.parametrize("a", [AC, XC, XC.T, SC], ids=lambda a: str(a.shape))
 def test_singular_values_and_solutions_of_complex_matrices(a):
     check(np.linalg.svdvals, a, rtol=1e-6)
@@ -411,7 +413,7 @@ def test_compositions_of_complex_matrices():
     assert wg.grad(lambda z: np.linalg.norm(z))(np.zeros(3, complex)).tolist() == [0, 0, 0]
 
 
-@pytest.mark.sampled(2, "every shape is compiled")
+@pytest.mark.sampled(5, "every shape is compiled")
 @pytest.mark.parametrize("a", [X.T, STACK[0, :, :3], XC, X[:2]], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_vectors_that_complete_the_others(a):
     """Of the space that they span: NumPy's own, and projectors onto it."""
@@ -434,7 +436,7 @@ def test_vectors_that_complete_the_others(a):
     check_derivative(lambda x: np.matmul(*np.linalg.qr(x, "complete")), tall, rtol=1e-6)
 
 
-@pytest.mark.sampled(2, "every part in every shape is compiled")
+@pytest.mark.sampled(5, "every part in every shape is compiled")
 @pytest.mark.parametrize("a", [A, X, STACK[0, :, :3], XC.T], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_reflections_of_qr(a):
     for part in (0, 1):

@@ -107,6 +107,7 @@ STRIDED = [
 ]
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), STRIDED)
 def test_strided(f: Any, args: Any, order: int) -> None:
     as_numpy(f, *args)

@@ -42,6 +42,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(5, "a quarter of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)
@@ -83,6 +84,7 @@ def test_poly1d():
 FIT = np.linspace(-1, 2, 9), np.random.default_rng(3).standard_normal(9), np.linspace(0.5, 2, 9)
 
 
+@pytest.mark.sampled(3, "a second each")
 @pytest.mark.parametrize("deg", [0, 1, 3])
 def test_polyfit(deg):
     x, y, w = FIT

@@ -59,6 +59,7 @@ def _imatmul(x, y):
     return z
 
 
+@pytest.mark.sampled(9, "a tenth of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)

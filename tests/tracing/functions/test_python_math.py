@@ -50,6 +50,7 @@ def differences(f: Any, args: tuple[float, ...], h: float = 1e-6) -> list[float]
     return [(moved(k, h) - moved(k, -h)) / (2 * h) for k in range(len(args))]
 
 
+@pytest.mark.sampled(5, "many that are alike")
 @pytest.mark.parametrize(("name", "args"), CASES)
 def test_a_function_of_math_is_recorded(name: str, args: tuple[float, ...]) -> None:
     f = getattr(math, name)

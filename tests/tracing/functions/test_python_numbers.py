@@ -38,6 +38,7 @@ def test_float_of_a_traced_value_is_a_step() -> None:
 CLASSES = [np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_, np.complex128, np.intc]
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_numpys_classes_convert(cls: Any, value: Any) -> None:

@@ -55,6 +55,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)

@@ -45,6 +45,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)
@@ -79,6 +80,7 @@ WRITES = {
 }
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("make", WRITES.values(), ids=WRITES.keys())
 def test_writes_go_through_views_as_in_numpy(make):
     def f(x):
@@ -92,6 +94,7 @@ def test_writes_go_through_views_as_in_numpy(make):
     verify(f, [X], order=2)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("make", WRITES.values(), ids=WRITES.keys())
 def test_writes_go_through_views_of_constants(make):
     def f(x):

@@ -87,6 +87,7 @@ def _sorted_in_place(x):
     return y
 
 
+@pytest.mark.sampled(5, "a tenth of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)
@@ -187,6 +188,7 @@ MIXED_UP = np.quantile([[1.0, 2], [3, 4]], 0.5, (0, 1), weights=[[0, 1], [0, 0]]
 """Up to 2.3, NumPy takes the weights of several axes in another order than the elements."""
 
 
+@pytest.mark.sampled(2, "a tenth of a second each")
 @pytest.mark.parametrize("options", WEIGHTED)
 def test_weighted_quantiles(options):
     if MIXED_UP and isinstance(options.get("axis"), tuple):
@@ -288,6 +290,7 @@ def test_the_middle_of_integers_is_computed_in_float(dtype: Any) -> None:
         as_numpy(lambda x, f=f: (f(x), f(x, 1), f(x, axis=0, keepdims=True)), x)
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("q", [0, 1, [0, 1], 0.25, [0.1, 0.9]])
 @pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint", "hazen"])
 @pytest.mark.parametrize("dtype", ["u1", "i4", "f4", "f8"])

@@ -55,6 +55,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_vectorize_was_refused(f: Any, args: Any, order: int) -> None:
     verify(f, args, order)

@@ -127,7 +127,7 @@ def floats_of(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return g
 
 
-@pytest.mark.sampled(7, "hundreds of functions, alike to those that call them")
+@pytest.mark.sampled(43, "hundreds of functions, alike to those that call them")
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")  # by NumPy 2.5, which still has it
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("expression", EXPRESSIONS)

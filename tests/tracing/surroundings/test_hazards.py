@@ -338,6 +338,7 @@ def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Any:
     warnings.filters[:] = filters
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", HAZARDS)
 def test_what_a_function_reads_around_itself_is_never_old(name: str) -> None:
     put, f = HAZARDS[name]

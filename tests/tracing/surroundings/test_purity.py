@@ -524,6 +524,7 @@ CHANGING = [
 ]
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("kind", [np.float64, float])
 @pytest.mark.parametrize("source", CHANGING)
 def test_a_number_that_changes_is_never_old(source: Callable[[], tuple[Any, Any]], kind: type) -> None:

@@ -451,6 +451,7 @@ def test_there_are_sixty_ways() -> None:
     assert len(WAYS) >= 60
 
 
+@pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", WAYS)
 def test_an_ordinary_way_to_write_a_model_is_traced_once(name: str) -> None:
     f, _ = WAYS[name]
