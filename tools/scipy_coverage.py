@@ -153,7 +153,9 @@ def _row(module: str, name: str, found: Any, answered: Iterable[str]) -> Row:
     elif is_distribution(found):
         is_traced = bool(probed(name, "logpdf" if hasattr(found, "logpdf") else "logpmf"))
     else:
-        is_traced = listed(OWN_CODE, module, name) or any(_stands_for(key, module, name) for key in answered)
+        is_traced = listed(OWN_CODE, module, name) or any(
+            _stands_for(key, module, name) or key.startswith(_methods_of(found)) for key in answered
+        )
     return Row(full, DIFFERENTIABLE, "", found) if is_traced else Row(full, REFUSED, why(module, name), found)
 
 
@@ -169,6 +171,11 @@ def _stands_for(key: str, module: str, name: str) -> bool:
         return False
     path = [part for part in key.removeprefix(prefix).split(".") if not part.startswith("_")]
     return path[:1] == [name]
+
+
+def _methods_of(found: Any) -> str:
+    """How names of interceptions of an object's methods begin."""
+    return f"{type(found).__module__}.{type(found).__qualname__}."
 
 
 # ------------------------------------------------------------------------------------------------------ distributions

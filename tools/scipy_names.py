@@ -79,6 +79,16 @@ OUTSIDE = {
 """Functions and classes about text, files and pictures, switches, base classes, and records of options or results."""
 
 OWN_CODE: dict[str, str] = {
+    "fftpack": "fftshift ifftshift",
+    "integrate": "trapezoid cubature",
+    "linalg": "solve_lyapunov",
+    "optimize": "rosen rosen_der",
+    "stats": "Normal Uniform Logistic Binomial Covariance abs alexandergovern anderson bayes_mvs bootstrap "
+    "chi2_contingency cramervonmises cramervonmises_2samp directional_stats ecdf exp expectile false_discovery_control "
+    "ks_1samp kstat kstatvar kstest lmoment log logrank monte_carlo_test mvsdist order_statistic permutation_test "
+    "probplot quantile rv_histogram sigmaclip sobol_indices studentized_range theilslopes tukey_hsd",
+    "stats.contingency": "expected_freq margins",
+    "stats.qmc": "scale geometric_discrepancy",
     "sparse": "b*_array c*_array d*_array lil_array *_matrix kronsum spdiags",
     "sparse.linalg": "LaplacianNd LinearOperator aslinearoperator expm expm_multiply inv matrix_power norm onenormest",
     "sparse.csgraph": "laplacian",
@@ -103,7 +113,7 @@ OWN_CODE: dict[str, str] = {
     "qspline1d_eval qspline2d resample resample_poly residue residuez sawtooth sepfir2d sos2tf sos2zpk "
     "sosfilt sosfilt_zi sosfiltfilt sosfreqz spectrogram spline_filter square ss2tf ss2zpk step stft "
     "sweep_poly symiirorder1 symiirorder2 tf2sos tf2ss tf2zpk vectorstrength welch wiener zoom_fft zpk2sos "
-    "zpk2ss zpk2tf",
+    "zpk2ss zpk2tf firwin_2d",
     "signal.windows": "chebwin exponential gaussian general_cosine general_gaussian general_hamming kaiser "
     "kaiser_bessel_derived dpss taylor tukey",
 }

@@ -231,5 +231,6 @@ def test_defaults_of_keywords_are_those_of_the_function(name: str) -> None:
 
 
 def test_the_table_has_what_this_covers() -> None:
-    assert len(ENTRIES) > 140 and OWN.keys() <= TABLE.keys() | {"math.nextafter"}
+    assert len(ENTRIES) > 140
+    assert OWN.keys() - (OF_SCIPY.keys() if IS_OLDER else set()) <= TABLE.keys() | {"math.nextafter"}
     assert len(ENTRIES) == len(LISTED) - 4, [name for name in LISTED if name not in ENTRIES]

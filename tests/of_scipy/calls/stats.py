@@ -70,7 +70,7 @@ _ONE += (
 )
 _ONE += " jarque_bera chisquare power_divergence moment"
 _TWO = "zmap ttest_ind ttest_rel f_oneway bartlett levene"
-_PAIRS = "wasserstein_distance energy_distance pearsonr pointbiserialr spearmanr linregress"
+_PAIRS = "wasserstein_distance energy_distance pearsonr pointbiserialr spearmanr linregress siegelslopes"
 _FITTED = "norm expon laplace uniform"
 _OWN: dict[str, tuple[Any, ...]] = {
     "pmean": (_ROWS, 2),
@@ -105,6 +105,7 @@ CALLS: dict[str, list[Any]] = {
     f"{_INFRASTRUCTURE}.rv_generic.entropy": [((stats.gamma, 2.0), {})],
     "scipy._lib.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
     "scipy._external.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
+    "scipy._lib._util._lazywhere": [((X > 0.5, (X,), np.log, 0.0), {})],
     "scipy._lib._util._lazyselect": [(([X > 0.5], [np.log], (X,)), {})],
 }
 _DENSITY = stats.gaussian_kde(X)

@@ -8,19 +8,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.of_scipy.linalg.checking import (
-    A,
-    C,
-    S,
-    case,
-    check_batch,
-    check_derivative,
-    check_jit,
-    check_second,
-    check_value,
-    params,
-    sl,
-)
+from tests.of_scipy.checking import case, four_tests
+from tests.of_scipy.linalg.matrices import A, C, S, sl
 
 T = np.array([[0.3, 1.0], [0.2, -0.5]])
 E = np.array([[1.0, 0.5], [-0.3, 0.7]])
@@ -126,26 +115,4 @@ def test_errors_are_scipys():
             wg.grad(lambda a, f=f: np.sum(f(a)))(P)
 
 
-@pytest.mark.sampled(11, "every function, with its options")
-@params(CASES)
-def test_value_and_derivative(one):
-    check_value(one)
-    check_derivative(one)
-
-
-@pytest.mark.sampled(37, "every function, with its options")
-@params(CASES)
-def test_second_derivative(one):
-    check_second(one)
-
-
-@pytest.mark.sampled(29, "every function, with its options")
-@params([c for c in CASES if c.name not in SAME])
-def test_batch(one):
-    check_batch(one)
-
-
-@pytest.mark.deep("compiled")
-@pytest.mark.parametrize("start", range(0, len(CASES), 6))
-def test_compiled(start):
-    check_jit(CASES[start : start + 6])
+test_value_and_derivative, test_second_derivative, test_batch, test_compiled = four_tests(CASES, unbatched=SAME)

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import wengert as wg
-from tests.of_scipy.linalg.checking import (
-    A,
-    S,
-    Y,
-    case,
-    check_batch,
-    check_derivative,
-    check_jit,
-    check_second,
-    check_value,
-    params,
-    sl,
-)
+from tests.of_scipy.checking import case, four_tests
+from tests.of_scipy.linalg.matrices import A, S, Y, sl
 
 CASES = [
     *[case(f"norm {o}", lambda a, o=o: sl.norm(a, o), A) for o in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)],
@@ -40,26 +28,4 @@ def test_structure_is_a_look():
     assert (jitted(np.tril(S, 1)) == 13).all()
 
 
-@pytest.mark.sampled(11, "every function, with its options")
-@params(CASES)
-def test_value_and_derivative(one):
-    check_value(one)
-    check_derivative(one)
-
-
-@pytest.mark.sampled(37, "every function, with its options")
-@params(CASES)
-def test_second_derivative(one):
-    check_second(one)
-
-
-@pytest.mark.sampled(29, "every function, with its options")
-@params(CASES)
-def test_batch(one):
-    check_batch(one)
-
-
-@pytest.mark.deep("compiled")
-@pytest.mark.parametrize("start", range(0, len(CASES), 6))
-def test_compiled(start):
-    check_jit(CASES[start : start + 6])
+test_value_and_derivative, test_second_derivative, test_batch, test_compiled = four_tests(CASES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.of_scipy.linalg.checking import sl
+from tests.of_scipy.linalg.matrices import sl
 from wengert.errors import ConcretizationError, UnsupportedFunctionError
 from wengert.of_scipy.linalg.refused import REFUSED
 from wengert.tracing.interception.intercept import TABLE

@@ -6,27 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.of_scipy.linalg.checking import (
-    HALF,
-    HALF_ABOVE,
-    TALL,
-    WIDE,
-    A,
-    C,
-    H,
-    S,
-    X,
-    Y,
-    case,
-    check_batch,
-    check_derivative,
-    check_jit,
-    check_second,
-    check_value,
-    params,
-    same,
-    sl,
-)
+from tests.of_scipy.checking import case, four_tests, same
+from tests.of_scipy.linalg.matrices import HALF, HALF_ABOVE, TALL, WIDE, A, C, H, S, X, Y, sl
 
 STRUCTURES = {
     None: S,
@@ -165,26 +146,6 @@ def test_no_unknowns():
         assert wg.grad(lambda a, f=f: np.sum(f(a)))(np.zeros((0, 0))).shape == (0, 0)
 
 
-@pytest.mark.sampled(11, "every function, with its options")
-@params(CASES)
-def test_value_and_derivative(one):
-    check_value(one)
-    check_derivative(one)
-
-
-@pytest.mark.sampled(37, "every function, with its options")
-@params(CASES)
-def test_second_derivative(one):
-    check_second(one)
-
-
-@pytest.mark.sampled(29, "every function, with its options")
-@params([c for c in CASES if not c.name.startswith("pinv rank")])
-def test_batch(one):
-    check_batch(one)
-
-
-@pytest.mark.deep("compiled")
-@pytest.mark.parametrize("start", range(0, len(CASES), 6))
-def test_compiled(start):
-    check_jit(CASES[start : start + 6])
+test_value_and_derivative, test_second_derivative, test_batch, test_compiled = four_tests(
+    CASES, unbatched=[c.name for c in CASES if c.name.startswith("pinv rank")]
+)

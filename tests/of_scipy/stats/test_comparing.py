@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import wengert as wg
+from tests.of_scipy.checking import case, four_tests
 from wengert.errors import UnsupportedFunctionError
 
 rng = np.random.default_rng(0)
@@ -16,7 +17,7 @@ x = a[:, 0]
 y = b[:, 0]
 x2 = rng.normal(size=12) + x
 P = rng.uniform(0.05, 0.9, size=(6,))
-CASES = {
+FUNCTIONS = {
     "t1": (
         lambda a, m: (
             (lambda r: r.statistic + r.pvalue)(stats.ttest_1samp(a, m))
@@ -69,6 +70,13 @@ CASES = {
         [x, x2],
     ),
     "linreg": (lambda x, y: np.stack([*stats.linregress(x, y), stats.linregress(x, y).intercept_stderr]), [x, x2]),
+    "siegel": (
+        lambda x, y: np.stack(
+            [*stats.siegelslopes(y, x), *stats.siegelslopes(y), *stats.siegelslopes(y, x, "separate")]
+        ),
+        [x, x2],
+    ),
+    "siegel of ties": (lambda y: np.stack(stats.siegelslopes(y, np.repeat([1.0, 2.0, 4.0, 4.5], 3))), [x2]),
     "spear": (lambda x, y: np.atleast_1d(sum(stats.spearmanr(x, y))), [x, x2]),
     "fit": (
         lambda x: np.stack(
@@ -84,33 +92,8 @@ CASES = {
         [x],
     ),
 }
-
-
-def check(f, args):
-    expected = np.asarray(f(*args))
-    y = wg.jit(f)(*args)
-    np.testing.assert_allclose(y, expected, rtol=1e-8)
-    assert np.shape(y) == expected.shape
-    _, pullback = wg.vjp(f, *args)
-    ct = np.random.default_rng(1).standard_normal(expected.shape)
-    cts = pullback(ct)
-    for k, v in enumerate(args):
-        dx = np.random.default_rng(k).standard_normal(np.shape(v))
-        h = 1e-5
-
-        def along(t, k=k, dx=dx):
-            return np.sum(ct * f(*[u + t * dx if j == k else u for j, u in enumerate(args)]))
-
-        slope = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
-        assert np.sum(cts[k] * dx) == pytest.approx(slope, rel=2e-6, abs=2e-6)
-        tangents = [dx if j == k else np.zeros_like(u) for j, u in enumerate(args)]
-        assert np.sum(ct * wg.jvp(f, args, tangents)[1]) == pytest.approx(np.sum(cts[k] * dx), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.sampled(9, "a dozen functions")
-@pytest.mark.parametrize("name", CASES)
-def test_comparing(name):
-    check(*CASES[name])
+CASES = [case(name, f, *args) for name, (f, args) in FUNCTIONS.items()]
+test_value_and_derivative, test_second_derivative, test_batch, test_compiled = four_tests(CASES)
 
 
 def test_results_are_scipys():

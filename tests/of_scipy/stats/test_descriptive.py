@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import wengert as wg
+from tests.of_scipy.checking import case, four_tests
 from wengert.errors import UnsupportedFunctionError
 
 rng = np.random.default_rng(0)
@@ -16,7 +17,7 @@ x = a[:, 0]
 y = b[:, 0]
 x2 = rng.normal(size=12) + x
 P = rng.uniform(0.05, 0.9, size=(6,))
-CASES = {
+FUNCTIONS = {
     "gmean": (lambda a: stats.gmean(a) + stats.gmean(a, 0, None, np.arange(1.0, 13)[:, None] * np.ones(3)), [a]),
     "hmean": (lambda a: stats.hmean(a, axis=1) + stats.hmean(a, axis=1, keepdims=True)[:, 0], [a]),
     "pmean": (lambda a: stats.pmean(a, 2) + stats.pmean(a, 0.5, axis=0), [a]),
@@ -98,33 +99,8 @@ CASES = {
         [x, np.float64(0.4)],
     ),
 }
-
-
-def check(f, args):
-    expected = np.asarray(f(*args))
-    y = wg.jit(f)(*args)
-    np.testing.assert_allclose(y, expected, rtol=1e-8)
-    assert np.shape(y) == expected.shape
-    _, pullback = wg.vjp(f, *args)
-    ct = np.random.default_rng(1).standard_normal(expected.shape)
-    cts = pullback(ct)
-    for k, v in enumerate(args):
-        dx = np.random.default_rng(k).standard_normal(np.shape(v))
-        h = 1e-5
-
-        def along(t, k=k, dx=dx):
-            return np.sum(ct * f(*[u + t * dx if j == k else u for j, u in enumerate(args)]))
-
-        slope = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
-        assert np.sum(cts[k] * dx) == pytest.approx(slope, rel=2e-6, abs=2e-6)
-        tangents = [dx if j == k else np.zeros_like(u) for j, u in enumerate(args)]
-        assert np.sum(ct * wg.jvp(f, args, tangents)[1]) == pytest.approx(np.sum(cts[k] * dx), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.sampled(7, "a dozen functions")
-@pytest.mark.parametrize("name", CASES)
-def test_descriptive(name):
-    check(*CASES[name])
+CASES = [case(name, f, *args) for name, (f, args) in FUNCTIONS.items()]
+test_value_and_derivative, test_second_derivative, test_batch, test_compiled = four_tests(CASES)
 
 
 def test_transformations_without_a_parameter_find_the_likeliest():

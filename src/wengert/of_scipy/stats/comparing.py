@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special as sc
-from scipy.stats import _morestats, _stats_py
+from scipy.stats import _morestats, _stats_mstats_common, _stats_py
 
 import wengert as wg
 from wengert.of_scipy.stats.descriptive import kurtosis_of, rankdata, skewness
@@ -19,6 +19,7 @@ from wengert.tracing.interception.intercept import intercepts
 
 RESULTS: Any = _stats_py
 RESULTS_MORE: Any = _morestats
+RESULTS_COMMON: Any = _stats_mstats_common
 """SciPy's classes of results, which are made at run time."""
 
 
@@ -411,6 +412,32 @@ def linregress(x: Traced, y: Traced, alternative: str = "two-sided") -> Any:
     return RESULTS.LinregressResult(
         slope=slope, intercept=intercept, rvalue=r, pvalue=p, stderr=error, intercept_stderr=intercept_error
     )
+
+
+@intercepts("scipy.stats:siegelslopes")
+def siegelslopes(
+    y: ArrayLike, x: ArrayLike | None = None, method: str = "hierarchical", *, axis: Axis = None, **policies: Any
+) -> Any:
+    """Medians of medians of slopes between points.  Source: Siegel (1982), Biometrika 69:1."""
+    if method not in ("hierarchical", "separate"):
+        raise ValueError("method can only be 'hierarchical' or 'separate'")
+    if axis is not None:
+        raise unsupported("scipy.stats.siegelslopes: axis= of traced samples is not there", "a call for each sample")
+    y = np.ravel(array(y))
+    x = np.ravel(array(np.arange(y.size, dtype=float) if x is None else x, (y,)))
+    if x.size != y.size:
+        raise ValueError("Array shapes are incompatible for broadcasting.")
+    if x.size < 2:
+        raise ValueError("`x` and `y` must have length at least 2.")
+    check_nan_policy("siegelslopes", policies.get("nan_policy", "propagate"), [y, x])
+    apart = x[:, np.newaxis] - x
+    is_apart = apart != 0
+    over = lambda z: np.median(np.nanmedian(np.where(is_apart, z / np.where(is_apart, apart, 1.0), np.nan), axis=1))
+    slope = over(y[:, np.newaxis] - y)
+    intercept = (
+        np.median(y - slope * x) if method == "hierarchical" else over(y * x[:, np.newaxis] - y[:, np.newaxis] * x)
+    )
+    return RESULTS_COMMON.SiegelslopesResult(slope=slope, intercept=intercept)
 
 
 # --------------------------------------------------------------------------------- distributions fitted to samples

@@ -1,30 +1,17 @@
-"""Functions of ``scipy.linalg`` against SciPy's own, and their derivatives against differences."""
+"""Functions of SciPy's against SciPy's own, and their derivatives against differences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 import wengert as wg
 from wengert import tree
 
-sl: Any = scipy.linalg
-"""The module, without the types of its functions, which have a result for each option."""
-
 rng = np.random.default_rng(0)
-A, B = rng.standard_normal((4, 4)), rng.standard_normal((4, 4))
-S = A @ A.T + 4 * np.eye(4)
-C = A + 1j * B
-H = C @ C.conj().T + 4 * np.eye(4)
-X, Y = rng.standard_normal((4, 2)), rng.standard_normal(4)
-TALL = rng.standard_normal((5, 3))
-WIDE = TALL.T.copy()
-HALF = np.array([[9.0, 8, 7, 9], [1, 2, -1, 0], [0.3, 0.1, 0, 0]])
-HALF_ABOVE = np.array([[0.0, 1, 2, -1], [9, 8, 7, 9]])
 
 
 class Case(NamedTuple):
@@ -37,14 +24,6 @@ class Case(NamedTuple):
 
 def case(name: str, f: Callable[..., Any], *args: Any, exact: bool = False) -> Case:
     return Case(name, f, tuple([np.asarray(x) for x in args]), exact)
-
-
-def params(cases: Sequence[Case]) -> Any:
-    return pytest.mark.parametrize("one", cases, ids=lambda one: one.name)
-
-
-def sym(a: Any) -> Any:
-    return (a + a.conj().T) / 2
 
 
 def leaves(x: Any) -> list[Any]:
@@ -152,3 +131,34 @@ def check_jit(cases: Sequence[Case]) -> None:
     same(wg.jit(all_values)(*args), all_values(*args))
     every = tuple(range(len(args)))
     same(wg.jit(wg.grad(total, argnums=every))(*args), wg.grad(total, argnums=every)(*args))
+
+
+def four_tests(cases: Sequence[Case], every: int = 11, unbatched: Collection[str] = ()) -> tuple[Any, Any, Any, Any]:
+    """Tests of all cases: value and derivative, second derivative, batch, compiled; of which `make test` runs some.
+
+    ``every``: of how many one is run; ``unbatched``: names of cases without a batch, since their values are looked at.
+    """
+
+    def each(chosen: Sequence[Case], k: int) -> Callable[[Any], Any]:
+        sampled = pytest.mark.sampled(k, "every function, with its options")
+        return lambda test: sampled(pytest.mark.parametrize("one", chosen, ids=lambda one: one.name)(test))
+
+    @each(cases, every)
+    def value_and_derivative(one: Case) -> None:
+        check_value(one)
+        check_derivative(one)
+
+    @each(cases, 3 * every + 4)
+    def second_derivative(one: Case) -> None:
+        check_second(one)
+
+    @each([one for one in cases if one.name not in unbatched], 2 * every + 7)
+    def batch(one: Case) -> None:
+        check_batch(one)
+
+    @pytest.mark.deep("compiled")
+    @pytest.mark.parametrize("start", range(0, len(cases), 6))
+    def compiled(start: int) -> None:
+        check_jit(cases[start : start + 6])
+
+    return value_and_derivative, second_derivative, batch, compiled
