@@ -62,8 +62,8 @@ REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
      "wg.primitive"),
     ("compiled code of a module", lambda x: np.random.normal(x), V, "np.random.normal", "numbers"),  # noqa: NPY002
     ("compiled code of an object", lambda x: OLD.normal(x), V, "np.random.RandomState.normal", "numbers drawn"),
-    ("cython", lambda a: scipy.sparse.csgraph.minimum_spanning_tree(a), A,
-     "scipy.sparse.csgraph.minimum_spanning_tree", "wg.primitive"),
+    ("cython", lambda a: scipy.sparse.csgraph.min_weight_full_bipartite_matching(scipy.sparse.csr_array(a))[0], A,
+     "scipy.sparse.csgraph.min_weight_full_bipartite_matching", "wg.primitive"),
 ]  # fmt: skip
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg  # noqa: F401  # so that it is intercepted
+import scipy.sparse.csgraph
+import scipy.sparse.linalg  # so that it is intercepted
 
 import wengert.of_scipy.sparse  # noqa: F401  # which fills the table
 from wengert.tracing.interception.intercept import TABLE
@@ -19,6 +20,10 @@ A, VECTOR = OBJECTS["csr_array"], np.array([1.0, 2.0, 3.0])
 ELEMENTS = {"bsr": np.ones((5, 1, 1)), "dia": np.ones((3, 3))}
 
 SOLVERS = ["bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr", "lsqr", "lsmr"]
+
+SEARCHES = ["dijkstra", "bellman_ford", "johnson", "floyd_warshall", "shortest_path", "minimum_spanning_tree"]
+BEFORE = scipy.sparse.csgraph.dijkstra(A, return_predecessors=True)[1]
+MASKED = np.ma.masked_array(DENSE, DENSE == 0)
 
 ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     "__init__": [((2, 3),), (DENSE,)],
@@ -76,6 +81,19 @@ CALLS: dict[str, list[Any]] = {
     **{f"scipy.sparse.linalg.{name}": [((A, 1), {"v0": VECTOR})] for name in ("eigsh", "eigs", "svds")},
     "scipy.sparse.linalg.splu": [((A.tocsc(),), {}), ((A,), {})],
     "scipy.sparse.linalg.factorized": [((A.tocsc(),), {})],
+    **{f"scipy.sparse.csgraph.{name}": [((A,), {})] for name in SEARCHES},
+    **{f"scipy.sparse.csgraph.{name}_first_tree": [((A, 0), {}), ((DENSE, 0), {})] for name in ("breadth", "depth")},
+    "scipy.sparse.csgraph.yen": [((A, 0, 2, 1), {})],
+    "scipy.sparse.csgraph.reconstruct_path": [((A, BEFORE[0]), {})],
+    "scipy.sparse.csgraph.construct_dist_matrix": [((A, BEFORE), {})],
+    **{
+        f"scipy.sparse.csgraph.{name}": [((DENSE,), {})] for name in ("csgraph_from_dense", "csgraph_masked_from_dense")
+    },
+    **{
+        f"scipy.sparse.csgraph.csgraph_{name}_masked": [((MASKED if name == "from" else A,), {})]
+        for name in ("from", "to")
+    },
+    "scipy.sparse.csgraph.csgraph_to_dense": [((A,), {})],
     "scipy.sparse.linalg.SuperLU.solve": [((np.ones(1),), {})],
 }
 CALLS = {name: calls for name, calls in CALLS.items() if name in TABLE or "SuperLU" in name}

@@ -6,9 +6,10 @@
 * trees.py: matrices as arguments and results;
 * solving.py: solutions of linear equations by factorisation;
 * iterating.py: those by iteration, and least squares;
-* spectra.py: some eigenvalues and singular values.
+* spectra.py: some eigenvalues and singular values;
+* graphs.py: shortest paths and trees of ``scipy.sparse.csgraph``.
 """
 
-from wengert.of_scipy.sparse import iterating, making, methods, solving, spectra, trees, values
+from wengert.of_scipy.sparse import graphs, iterating, making, methods, solving, spectra, trees, values
 
-__all__ = ["iterating", "making", "methods", "solving", "spectra", "trees", "values"]
+__all__ = ["graphs", "iterating", "making", "methods", "solving", "spectra", "trees", "values"]

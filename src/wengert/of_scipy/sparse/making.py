@@ -6,6 +6,7 @@ seen from outside; where nothing in a call is traced, SciPy's own code goes on.
 
 from __future__ import annotations
 
+import importlib
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,6 +18,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.errors import MutationError, message
+from wengert.of_scipy.refusing import REASONS
 from wengert.of_scipy.sparse.values import (
     BY_ELEMENT,
     Numbered,
@@ -36,7 +38,7 @@ from wengert.of_scipy.sparse.values import (
     settled,
     with_elements,
 )
-from wengert.tracing.arguments import array, as_dtype, concrete
+from wengert.tracing.arguments import array, as_dtype, concrete, unsupported
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
@@ -92,14 +94,25 @@ def function(place: str) -> Callable[[Answer], Answer]:
         def answered(*args: Any, **kwargs: Any) -> Any:
             if not (any(map(is_traced, args)) or any(map(is_traced, kwargs.values()))):
                 return NotImplemented
-            from importlib import import_module
-
-            return answer(original(getattr(import_module(module), name)), *args, **kwargs)
+            f = getattr(importlib.import_module(module), name)
+            if type(f) is FunctionType:
+                return answer(original(f), *args, **kwargs)
+            return answer(f, *args[1:], **kwargs)  # a compiled one comes first, as an object does before its method
 
         intercepts(place, AT_OBJECT)(answered)
         return answer
 
     return register
+
+
+def refused(place: str, why: str, *tries: str) -> None:
+    """Refuse a function of SciPy's where something is traced, as :func:`wengert.of_scipy.refusing.refuses` does."""
+    name = place.replace(":", ".")
+    REASONS[name] = why
+
+    @function(place)
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        raise unsupported(f"{name}: {why}", *tries)
 
 
 # ------------------------------------------------------------------------------------------------- what is made here

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import SparseEfficiencyWarning, csc_array, eye_array
 
-from wengert.of_scipy.refusing import REASONS
-from wengert.of_scipy.sparse.making import Answer, function
+from wengert.of_scipy.sparse.making import Answer, function, refused
 from wengert.of_scipy.sparse.values import Operand, Sparse, class_of, compressed, elements, is_sparse, moved
 from wengert.ops.linalg.sparse import Settings, sparse_solve, superlu_solve
 from wengert.tracing.arguments import Traced, array, as_dtype, promote, unsupported
@@ -144,16 +143,12 @@ def factorized(f: Answer, A: Operand) -> Callable[[Any], Any]:
     return Factored(A, Settings(is_nan=False)).solve
 
 
-REASONS["scipy.sparse.linalg.spilu"] = "what it drops of a traced matrix depends on the values, by jumps"
-
-
-@function("scipy.sparse.linalg:spilu")
-def spilu(f: Answer, A: Operand, *args: Any, **kwargs: Any) -> Any:
-    raise unsupported(
-        f"scipy.sparse.linalg.spilu: {REASONS['scipy.sparse.linalg.spilu']}",
-        "splu(A)",
-        "spilu of a matrix that is constant, as a preconditioner",
-    )
+refused(
+    "scipy.sparse.linalg:spilu",
+    "what it drops of a traced matrix depends on the values, by jumps",
+    "splu(A)",
+    "spilu of a matrix that is constant, as a preconditioner",
+)
 
 
 def superlu_answer(factor: SuperLU, rhs: ArrayLike, trans: str = "N") -> Any:
