@@ -80,7 +80,7 @@ OUTSIDE = {
 
 OWN_CODE: dict[str, str] = {
     "fftpack": "fftshift ifftshift",
-    "integrate": "trapezoid cubature",
+    "integrate": "trapezoid cubature cumulative_simpson",
     "linalg": "solve_lyapunov",
     "optimize": "rosen rosen_der",
     "stats": "Normal Uniform Logistic Binomial Covariance abs alexandergovern anderson bayes_mvs bootstrap "

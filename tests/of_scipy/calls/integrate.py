@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,14 @@ CALLS: dict[str, list[Any]] = {
     ],
     "simpson": [((Y,), {"dx": 0.5}), ((Y, Y[:2]), {})],
     "cumulative_trapezoid": [((Y,), {"initial": 0})],
-    "cumulative_simpson": [((Y,), {"dx": 0.5})],
     "romb": [((Y,), {"dx": 0.5}), ((Y[:4],), {})],
 }
 CALLS = {f"scipy.integrate.{name}": calls for name, calls in CALLS.items() if hasattr(scipy.integrate, name)}
 _SOLVER = scipy.integrate.ode(decay).set_integrator("vode").set_initial_value([1.0, 2.0], 0.0)
+_SUMS: Any = getattr(scipy.integrate._quadrature, "_cumulatively_sum_simpson_integrals", None)
+_USED = {name: getattr(np, name) for name in ("flip", "empty", "result_type", "cumulative_sum") if hasattr(np, name)}
+if _SUMS is not None:
+    _XP = () if _SUMS.__code__.co_argcount == 3 else (SimpleNamespace(**_USED),)  # an older SciPy takes no namespace
+    _RULE = lambda y, dx: y[2:] * dx[1:]
+    CALLS[f"scipy.integrate._quadrature.{_SUMS.__name__}"] = [((Y, 0.5 * Y[1:], _RULE, *_XP), {})]
 CALLS["scipy.integrate.ode.integrate"] = [((_SOLVER, 0.5), {}), ((_SOLVER, 0.5), {"step": True})]

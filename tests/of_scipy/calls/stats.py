@@ -11,6 +11,7 @@ _METHODS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"]
 _DISCRETE = ["pmf", "logpmf", *_METHODS[2:]]
 
 _P, _A, _M, _S = np.array([0.2, 0.3, 0.5]), np.array([1.5, 2.0, 3.0]), np.ones((2, 3)), np.eye(3) + 0.5
+_PLACES = ("_lib", "_external")
 _E, _K = np.array([0.6, 0.8]), np.array([1, 2, 3])
 
 _MULTIVARIATE: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -105,6 +106,7 @@ CALLS: dict[str, list[Any]] = {
     f"{_INFRASTRUCTURE}.rv_generic.entropy": [((stats.gamma, 2.0), {})],
     "scipy._lib.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
     "scipy._external.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
+    **{f"scipy.{place}.array_api_compat.common._helpers.is_writeable_array": [((X,), {})] for place in _PLACES},
     "scipy._lib._util._lazywhere": [((X > 0.5, (X,), np.log, 0.0), {})],
     "scipy._lib._util._lazyselect": [(([X > 0.5], [np.log], (X,)), {})],
 }

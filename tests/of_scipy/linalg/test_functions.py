@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
@@ -95,7 +96,7 @@ def test_function_of_the_user_with_traced_values():
 
 
 def test_how_exact_a_result_is():
-    for f in (sl.sqrtm, sl.logm):
+    for f in [f for f in (sl.sqrtm, sl.logm) if "disp" in inspect.signature(f).parameters]:  # not since SciPy 1.18
         root, error = wg.jvp(lambda a, f=f: f(a, disp=False), (P,), (E,))[0]
         np.testing.assert_allclose(root, f(P), rtol=1e-12)
         assert error < 1e-13

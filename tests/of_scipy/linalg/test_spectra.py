@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 
 import wengert as wg
 from tests.of_scipy.checking import case, four_tests, same
@@ -94,6 +95,10 @@ LOOKS = (
 LOOKS += ("subspace_angles", "cdf2rdf")
 
 
+IS_NEWER = tuple(map(int, scipy.__version__.split(".")[:2])) > (1, 17)
+"""Since SciPy 1.18 ``eig`` has code of its own, whose vectors may have other signs than NumPy's."""
+
+
 def test_signs_of_vectors_are_scipys():
     a = np.random.default_rng(3).standard_normal((6, 6))
     b = a @ a.T + 6 * np.eye(6)
@@ -104,8 +109,7 @@ def test_signs_of_vectors_are_scipys():
         lambda a: sl.eigh(a, b)[1],
         lambda a: sl.eigh_tridiagonal(a[0], a[0, 1:])[1],
         lambda a: sl.eig_banded(a[:2])[1],
-        lambda a: sl.eig(a)[1],
-        lambda a: sl.eig(a, left=True)[1],
+        *([] if IS_NEWER else [lambda a: sl.eig(a)[1], lambda a: sl.eig(a, left=True)[1]]),
         lambda a: sl.svd(a)[0],
         lambda a: sl.svd(a, lapack_driver="gesvd")[2],
         lambda a: sl.matrix_balance(a, separate=True)[1],

@@ -10,7 +10,7 @@ from scipy.spatial import distance
 
 import wengert as wg
 from tests.differences import check, check_value, same
-from wengert.of_scipy.spatial.distances import ALIASES, METRICS
+from wengert.of_scipy.spatial.distances import ALIASES, METRICS, OF_STACKS
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(0.2, 1, (5, 3)), RNG.uniform(0.2, 1, (4, 3))
@@ -127,7 +127,7 @@ def test_batches_second_order_and_single_precision() -> None:
         (lambda x: distance.pdist(x, 3), TypeError),
         (lambda x: distance.pdist(x, w=[-1, 1, 1]), ValueError),
         (lambda x: distance.cdist(x[:1], x[:1], "mahalanobis"), ValueError),
-        (lambda x: distance.euclidean(x, x), ValueError),
+        (lambda x: distance.cityblock(x, x), ValueError),
         (lambda x: distance.minkowski(x[0], x[1], -1), ValueError),
         (lambda x: distance.squareform(x[0, :2]), ValueError),
         (lambda x: distance.squareform(x @ x.T), ValueError),
@@ -139,6 +139,12 @@ def test_errors_are_scipys(call: Any, error: type[Exception]) -> None:
     with pytest.raises(error) as found:
         wg.jit(call)(X)
     assert str(found.value)[:20] == str(expected.value)[:20]
+
+
+@pytest.mark.skipif(not OF_STACKS, reason="stacks of vectors are taken since SciPy 1.18")
+def test_distances_of_stacks() -> None:
+    for f in (distance.euclidean, distance.sqeuclidean, lambda x, y: distance.minkowski(x, y, 3)):
+        check(f, X[:4], Y)
 
 
 def test_a_distance_by_hand() -> None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from wengert.of_scipy.optimize.calls import answers
 from wengert.tracing.arguments import Traced, array, axis_of, inexact, unsupported
 from wengert.tracing.interception.asking import AT_ARGUMENTS
+from wengert.tracing.interception.intercept import intercepts
 
 
 def _last(y: ArrayLike, x: ArrayLike | None, axis: int, near: Any = ()) -> tuple[Any, Any, int]:
@@ -91,53 +92,15 @@ def cumulative_trapezoid(
     return np.moveaxis(sums, -1, k)
 
 
-def _equal(y: Any, d: Any) -> Any:
-    return d[..., :-1] / 3 * (5 * y[..., :-2] / 4 + 2 * y[..., 1:-1] - y[..., 2:] / 4)
-
-
-def _unequal(y: Any, d: Any) -> Any:
-    first, second = d[..., :-1], d[..., 1:]
-    whole, ratio = first / (first + second), first / second
-    last = whole * ratio
-    return first / 6 * ((3 - whole) * y[..., :-2] + (3 + last + whole) * y[..., 1:-1] - last * y[..., 2:])
-
-
-def _sums_of_parabolas(y: Any, d: Any, rule: Callable[[Any, Any], Any]) -> Any:
-    forward, backward = rule(y, d), np.flip(rule(np.flip(y, -1), np.flip(d, -1)), -1)
+@intercepts("scipy.integrate._quadrature:_cumulatively_sum_simpson_integrals")
+def sums_of_parabolas(y: Traced, dx: Traced, rule: Callable[[Any, Any], Any], xp: Any = np) -> Any:
+    """The rest of ``cumulative_simpson`` is SciPy's own. Each pair of intervals has the parabola through its three
+    points, and the last interval that of the pair before."""
+    forward, backward = rule(y, dx), np.flip(rule(np.flip(y, -1), np.flip(dx, -1)), -1)
     is_first = np.arange(forward.shape[-1] + 1) % 2 == 0  # of a pair of intervals
     is_first[-1] = False
     wide = lambda part, at: np.concatenate([part, part[..., -1:]] if at else [part[..., :1], part], axis=-1)
     return np.cumsum(np.where(is_first, wide(forward, True), wide(backward, False)), axis=-1)
-
-
-@answers("integrate.cumulative_simpson", AT_ARGUMENTS)
-def cumulative_simpson(
-    y: ArrayLike,
-    *,
-    x: ArrayLike | None = None,
-    dx: ArrayLike = 1.0,
-    axis: int = -1,
-    initial: ArrayLike | None = None,
-) -> Any:
-    values, places, k = _last(y, x, axis, (dx, initial))
-    n = values.shape[-1]
-    width: Any = array(dx, (y,))
-    if width.ndim:
-        width = np.moveaxis(width, k, -1)
-    if n < 3:
-        d = width if places is None else np.diff(places, axis=-1)
-        sums = np.cumsum(d * (values[..., 1:] + values[..., :-1]) / 2.0, axis=-1)
-    elif places is not None:
-        d = np.broadcast_to(np.diff(places, axis=-1), (*values.shape[:-1], n - 1))
-        sums = _sums_of_parabolas(values, d, _unequal)
-    else:
-        d = np.broadcast_to(inexact(width), (*values.shape[:-1], n - 1))
-        sums = _sums_of_parabolas(values, d, _equal)
-    if initial is not None:
-        start: Any = inexact(array(initial, (y,)))
-        start = np.broadcast_to(np.moveaxis(start, k, -1) if start.ndim else start, (*sums.shape[:-1], 1))
-        sums = np.concatenate([start, sums + start], axis=-1)
-    return np.moveaxis(sums, -1, k)
 
 
 @answers("integrate.romb", AT_ARGUMENTS)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import (
@@ -47,10 +48,16 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
     return _factor(a, lower)[1]
 
 
+IS_CLEAN = scipy.linalg.cho_factor(np.array([[1.0, 2.0], [2.0, 5.0]]))[0][1, 0] == 0
+"""Whether SciPy writes zeros into the other triangle of a factor."""
+
+
 @intercepts("scipy.linalg:cho_factor")
 def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The other triangle of the factor keeps the elements of ``a``, as LAPACK leaves them."""
+    """The other triangle of the factor keeps the elements of ``a``, as LAPACK leaves them, before SciPy 1.18."""
     matrix, factor = _factor(a, lower)
+    if IS_CLEAN:
+        return factor, lower
     n = matrix.shape[-1]
     mask = np.tri(n, dtype=bool) if lower else np.tri(n, dtype=bool).T
     return np.where(mask, factor, matrix), lower

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 from scipy.spatial import distance
@@ -213,6 +214,11 @@ def weights(w: ArrayLike, n: int | None = None) -> Any:
     return found
 
 
+IS_NEWER = tuple(map(int, scipy.__version__.split(".")[:2])) > (1, 17)
+OF_STACKS = ("euclidean", "sqeuclidean", "minkowski") if IS_NEWER else ()
+"""The metrics that take stacks of vectors: none before SciPy 1.18."""
+
+
 def _of_two(name: str) -> Callable[..., Any]:
     formula = METRICS[name]
 
@@ -224,7 +230,7 @@ def _of_two(name: str) -> Callable[..., Any]:
             given["V"] = as_dtype(vector(given["V"]), np.float64)
         if "VI" in given:
             given["VI"] = np.atleast_2d(array(given["VI"]))
-        x, y = vector(u), vector(v)
+        x, y = (array(u), array(v)) if name in OF_STACKS else (vector(u), vector(v))
         is_of_integers = name in ("sqeuclidean", "braycurtis", "canberra") and x.dtype.kind not in "fc"
         return formula(inexact(x) if is_of_integers else x, y, **given)
 

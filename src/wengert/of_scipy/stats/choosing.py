@@ -14,6 +14,7 @@ import numpy as np
 from wengert.tracing.arguments import array
 from wengert.tracing.interception.asking import AT_ARGUMENTS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 
 @intercepts("scipy._external.array_api_extra:apply_where", AT_ARGUMENTS)  # since SciPy 1.18
@@ -54,3 +55,10 @@ def lazyselect(
         if condition is not False:
             found = np.where(condition, choice(*arrays), found)
     return found
+
+
+@intercepts("scipy._external.array_api_compat.common._helpers:is_writeable_array")  # since SciPy 1.18
+@intercepts("scipy._lib.array_api_compat.common._helpers:is_writeable_array")
+def is_writeable_array(x: Tracer) -> bool:
+    """Numbers are not written into, but copied into an array before."""
+    return not x.is_scalar
