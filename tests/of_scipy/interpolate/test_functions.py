@@ -108,6 +108,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "spalde": (lambda c: s.spalde(2.0, (KNOTS, c, 3)), C),
     "sproot": (lambda c: s.sproot((KNOTS, np.concatenate([c, np.zeros(4)]), 3)), WAVES),
     "insert": (lambda c, x: s.splev(x, s.insert(2.0, (KNOTS, c, 3))), PADDED, AT),
+    "insert into one without zeros": (lambda c: s.insert(2.0, (KNOTS, c, 3), 2)[1], C),
     "splrep": (lambda p, v, x: s.splev(x, s.splrep(p, v)), P, V, AT),
     "splrep with knots": (lambda v, x: s.splev(x, s.splrep(P, v, t=[2.2])), V, AT),
     "InterpolatedUnivariateSpline": (lambda v, x: s.InterpolatedUnivariateSpline(P, v)(x), V, AT),
@@ -226,3 +227,12 @@ def test_what_is_chosen_by_the_values_is_refused() -> None:
     ):
         with pytest.raises(UnsupportedFunctionError):
             wg.vjp(call, V)
+
+
+def test_orders_of_derivatives_below_zero_are_refused_as_scipy_refuses_them() -> None:
+    flat = s.BSpline(KNOTS, C, 3)
+    with pytest.raises(NotImplementedError, match="nu= -1"):
+        wg.vjp(lambda x: flat(x, -1), AT)
+    tensor = s.NdBSpline((KNOTS, KNOTS), np.outer(C, C), 3)
+    with pytest.raises(ValueError, match="derivatives must be positive"):
+        wg.vjp(lambda x: tensor(x, nu=(-1, 0)), PAIRS)

@@ -54,6 +54,8 @@ def _quotient(a: Traced, b: Traced) -> Any:
 
 def values(t: Traced, c: Traced, k: int, points: Traced, nu: int, extrapolate: bool | str) -> Any:
     """Σ_a c[i − k + a] B_a(x), float[points, columns] of ``c`` float[n, columns]."""
+    if nu < 0:
+        raise NotImplementedError(f"Cannot do derivative order nu= {nu}")
     t, points = promote(*arrays(t, points), dtype=np.float64)
     c = array(c, (t, points))
     where, inside = place(t, k, points)
@@ -188,6 +190,8 @@ def call_nd(self: Any, xi: Traced, *, nu: ArrayLike | None = None, extrapolate: 
     points = as_dtype(array(xi, (self.c, *knots)), np.float64)
     degrees = np.broadcast_to(np.asarray(self.k), (len(knots),)).tolist()
     orders = [0] * len(knots) if nu is None else np.asarray(nu).tolist()
+    if min(orders) < 0:
+        raise ValueError(f"derivatives must be positive, got {nu = }")
     shape = points.shape
     points = np.reshape(points, (-1, shape[-1]))
     c = array(self.c, (points,))

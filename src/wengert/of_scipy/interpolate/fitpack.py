@@ -121,7 +121,6 @@ def insert(x: Traced, tck: tuple[Any, Any, int], m: int = 1, per: int = 0) -> An
         found = [insert(x, (t, one, k), m) for one in curves]
         return found[0][0], [one for _, one, _ in found], k
     t, c, x = promote(*arrays(t, c, x), dtype=np.float64)
-    padding = c.shape[0] - (t.shape[0] - k - 1)
     c = c[: t.shape[0] - k - 1]
     for _ in range(m):
         n = c.shape[0]
@@ -131,7 +130,7 @@ def insert(x: Traced, tck: tuple[Any, Any, int], m: int = 1, per: int = 0) -> An
         middle = a * c[where - k + 1 : where + 1] + (1.0 - a) * c[where - k : where]
         c = np.concatenate([c[: where - k + 1], middle, c[where:n]])
         t = np.concatenate([t[: where + 1], np.reshape(x, (1,)), t[where + 1 :]])
-    return t, np.concatenate([c, np.zeros(padding + m)]) if padding > 0 else c, k
+    return t, np.concatenate([c, np.zeros(k + 1)]), k  # as many numbers as knots, as FITPACK has them
 
 
 # -------------------------------------------------------------------------------------------------------- curve fits
