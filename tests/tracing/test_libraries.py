@@ -38,14 +38,12 @@ OLD = np.random.RandomState(0)
 MASK = V > 0.5
 MAKERS = {"less": np.ma.masked_less}  # by no name that the line has
 LINKED = clusters.linkage(A)
-IS_OLDER = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17)
-DECORATED: Any = scipy.stats.shapiro if IS_OLDER else lambda x: scipy.stats.epps_singleton_2samp(x, np.arange(6.0))
-DECORATED_NAME = "shapiro" if IS_OLDER else "epps_singleton_2samp"
 TABLE = {"leaves": clusters.leaves_list}
 LEAVES = "scipy.cluster.hierarchy.leaves_list"
 
 REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
-    ("a decorated function", lambda x: DECORATED(np.tile(x, 2)), V, f"scipy.stats.{DECORATED_NAME}", "wg.primitive"),
+    ("a decorated function", lambda x: clusters.optimal_leaf_ordering(LINKED * x[0], V), V,
+     "scipy.cluster.hierarchy.optimal_leaf_ordering", "wg.primitive"),
     ("a name of a module", lambda z: clusters.leaves_list(z), LINKED, LEAVES, "wg.primitive"),
     ("an imported name", lambda z: imported(z), LINKED, LEAVES, "wg.primitive"),
     ("a table of functions", lambda z: TABLE["leaves"](z), LINKED, LEAVES, "wg.primitive"),

@@ -252,4 +252,6 @@ def test_what_answers_has_the_defaults_of_the_function() -> None:
 LEFT_TO_SCIPY = {
     ("scipy.optimize.elementwise.find_minimum", "maxiter"),  # None: SciPy is called without it
     ("scipy.interpolate._ndbspline.make_ndbspl", "solver"),  # none is used: the equations are solved axis by axis
+    ("scipy.linalg.qr", "lwork"),  # a mark of SciPy's own since 1.18: it says nothing of the result
+    ("scipy.interpolate._bsplines.get_lapack_funcs", "ilp64"),  # "preferred" since 1.18: as above
 }

@@ -7,7 +7,7 @@ by the same routine of SciPy's, to the same tolerance: :mod:`wengert.higher.inte
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -271,6 +271,7 @@ def _answer_tanhsinh() -> None:
         b: ArrayLike,
         *,
         args: Any = (),
+        kwargs: Mapping[str, Any] | None = None,  # since SciPy 1.18
         log: bool = False,
         maxlevel: int | None = None,
         minlevel: int = 2,
@@ -286,7 +287,7 @@ def _answer_tanhsinh() -> None:
         if np.ndim(a) or np.ndim(b):
             raise unsupported(f"{name}: limits that are arrays are not traced", "wg.vmap")
         rest = args if isinstance(args, tuple) else (args,)
-        values = record_function(name, lambda t: f(t, *rest), NUMBER)
+        values = record_function(name, lambda t: f(t, *rest, **(kwargs or {})), NUMBER)
         need_traced(values, a, b)
         limits = [number(a), number(b)]
         settings = settled({"maxlevel": maxlevel, "minlevel": minlevel, "atol": atol, "rtol": rtol})
@@ -319,6 +320,7 @@ def _answer_nsum() -> None:
         *,
         step: float = 1,
         args: Any = (),
+        kwargs: Mapping[str, Any] | None = None,  # since SciPy 1.18
         log: bool = False,
         maxterms: int = 2**20,
         tolerances: Any = None,
@@ -330,7 +332,7 @@ def _answer_nsum() -> None:
         if np.ndim(a) or np.ndim(b):
             raise unsupported(f"{name}: limits that are arrays are not traced", "wg.vmap")
         rest = args if isinstance(args, tuple) else (args,)
-        values = record_function(name, lambda t: f(t, *rest), NUMBER)
+        values = record_function(name, lambda t: f(t, *rest, **(kwargs or {})), NUMBER)
         need_traced(values, a, b)
         settings = settled({"step": step, "maxterms": maxterms, "tolerances": tolerances})
         value, error = integrated(_nsum, values, [number(a), number(b)], has_limits=False, **settings)

@@ -84,6 +84,7 @@ def eigvals(
     overwrite_a: bool = False,
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
+    overwrite_b: bool = False,  # since SciPy 1.18
 ) -> Any:
     return eig(a, b, left=False, right=False, homogeneous_eigvals=homogeneous_eigvals)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ def _answer(name: str) -> None:
         /,
         *,
         args: Any = (),
+        kwargs: Mapping[str, Any] | None = None,  # since SciPy 1.18
         tolerances: Any = None,
         maxiter: int | None = None,
         callback: Callback = None,
@@ -68,7 +69,7 @@ def _answer(name: str) -> None:
         shape = np.broadcast_shapes(*[np.shape(x) for x in (*init, *rest)])
         points = [number(np.broadcast_to(number(x), shape)) for x in init]
         x = Aval(shape, FLOAT)
-        values = record_function(full, lambda x: np.broadcast_to(f(x, *rest), shape), x)
+        values = record_function(full, lambda x: np.broadcast_to(f(x, *rest, **(kwargs or {})), shape), x)
         need_traced(values, *init)
         kinds = [TRUTH.dtype, INT, INT, INT, INT]
         y, success, status, nfev, nit, verdict = run_routine(

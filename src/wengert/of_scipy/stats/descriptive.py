@@ -509,9 +509,17 @@ def energy_distance(
 
 
 @intercepts("scipy.stats:boxcox")
-def boxcox(x: ArrayLike, lmbda: ArrayLike | None = None, alpha: float | None = None, optimizer: object = None) -> Any:
+def boxcox(
+    x: ArrayLike,
+    lmbda: ArrayLike | None = None,
+    alpha: float | None = None,
+    optimizer: object = None,
+    *,
+    nan_policy: str = "propagate",
+) -> Any:
     """(xᵏ − 1)/k. Without a k it is the one of the greatest likelihood, as SciPy finds it."""
     data = array(x)
+    check_nan_policy("boxcox", nan_policy, [data])
     if lmbda is not None:
         return sc.boxcox(data, lmbda)
     if alpha is not None or optimizer is not None:
@@ -553,8 +561,9 @@ def _yeojohnson(x: Traced, k: Traced) -> Any:
 
 
 @intercepts("scipy.stats:yeojohnson")
-def yeojohnson(x: ArrayLike, lmbda: ArrayLike | None = None) -> Any:
+def yeojohnson(x: ArrayLike, lmbda: ArrayLike | None = None, *, nan_policy: str = "propagate") -> Any:
     data = inexact(array(x))
+    check_nan_policy("yeojohnson", nan_policy, [data])
     if lmbda is not None:
         return _yeojohnson(data, array(lmbda, (data,)))
     found = _most_likely("yeojohnson", data, _yeojohnson_likelihood)
