@@ -107,6 +107,10 @@ CALLS: dict[str, list[Any]] = {
     "scipy.interpolate._rbfinterp_np.compute_interpolation": [
         ((INSIDE, SPOTS, "linear", 1.0, POWERS, np.zeros(2), np.ones(2), np.ones((6, 1)), None), {})
     ],
+    "scipy.interpolate.RBFInterpolator.__call__": [
+        ((s.RBFInterpolator(SPOTS, SPOTS[:, 0], 3), SPOTS), {}),
+        ((s.RBFInterpolator(SPOTS, SPOTS[:, 0]), SPOTS), {}),
+    ],
     "scipy.interpolate.RBFInterpolator.__init__": [
         ((s.RBFInterpolator(SPOTS, SPOTS[:, 0]), SPOTS, SPOTS[:, 1]), {}),
         ((s.RBFInterpolator(SPOTS, SPOTS[:, 0]), SPOTS, SPOTS[:, 1]), {"kernel": "gaussian"}),

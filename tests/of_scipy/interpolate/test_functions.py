@@ -138,6 +138,12 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
         HEIGHTS,
         PAIRS,
     ),
+    "RBFInterpolator of neighbors": (lambda p, v, x: s.RBFInterpolator(p, v, 5)(x), SPOTS, HEIGHTS, PAIRS),
+    "RBFInterpolator of neighbors, gaussian": (
+        lambda v, e: s.RBFInterpolator(SPOTS, np.stack([v, v**2], 1), 5, 0.1, "gaussian", e)(PAIRS),
+        HEIGHTS,
+        np.array(2.0),
+    ),
     "Rbf": (lambda v, x: s.Rbf(SPOTS[:, 0], SPOTS[:, 1], v)(x[:, 0], x[:, 1]), HEIGHTS, PAIRS),
     "LinearNDInterpolator": (lambda p, v, x: s.LinearNDInterpolator(p, v)(x), SPOTS, HEIGHTS, PAIRS),
     "griddata": (lambda v, x: s.griddata(SPOTS, v, x), HEIGHTS, PAIRS),

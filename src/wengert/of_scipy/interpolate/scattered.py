@@ -116,14 +116,35 @@ def make_radial(
 ) -> None:
     """SciPy's own, with a traced ``epsilon``, of which that takes the value."""
     make = original(interpolate.RBFInterpolator.__init__)
-    if neighbors is not None:
-        raise unsupported("RBFInterpolator of traced values: neighbors= is not traced", "all points")
     make(self, y, d, neighbors, smoothing, kernel, 1.0 if is_traced(epsilon) else epsilon, degree)
     if is_traced(epsilon):
         self.epsilon = epsilon
+    if is_traced(epsilon) and neighbors is None:
         self._shift, self._scale, self._coeffs = build_and_solve(
             self.y, self.d, self.smoothing, self.kernel, epsilon, self.powers
         )
+
+
+@intercepts("scipy.interpolate:RBFInterpolator.__call__", AT_OBJECT)
+def of_neighbors(self: Any, x: Traced) -> Any:
+    """By the nearest points alone, which are found at every run, each place has a system of its own."""
+    if self.neighbors is None or not holds_traced([x, self.y, self.d, self.smoothing, self.epsilon]):
+        return NotImplemented
+    x = as_dtype(array(x, (self.y, self.d)), np.float64)
+    if x.ndim != 2:
+        raise ValueError("`x` must be a 2-dimensional array.")
+    if x.shape[1] != self.y.shape[1]:
+        raise ValueError(f"Expected the second axis of `x` to have length {self.y.shape[1]}.")
+    if np.dtype(self.d_dtype).kind == "c":
+        raise unsupported("RBFInterpolator: neighbors= of traced complex values is not traced", "its two parts")
+    index = np.reshape(self._tree.query(x, self.neighbors)[1], (x.shape[0], self.neighbors))
+    y, d, smoothing = arrays(self.y, self.d, self.smoothing, x)[:3]
+
+    def one(place: Traced, nearest: Traced) -> Any:
+        some, kind = y[nearest], (self.kernel, self.epsilon, self.powers)
+        return _evaluated(place[None], some, *kind, *build_and_solve(some, d[nearest], smoothing[nearest], *kind))[0]
+
+    return np.reshape(wg.vmap(one)(x, index), (x.shape[0], *self.d_shape))
 
 
 # --------------------------------------------------------------------------------------------------------- triangles
