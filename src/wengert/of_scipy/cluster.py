@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -146,29 +147,109 @@ def cophenet(Z: ArrayLike, Y: ArrayLike | None = None) -> Any:
     return np.sum(dy * dz) / np.sqrt(np.sum(dy**2) * np.sum(dz**2)), heights
 
 
-@intercepts(f"{HIERARCHY}:maxdists")
-def maxdists(Z: ArrayLike) -> Any:
-    """The largest height within each cluster."""
-    z, merges = _tree(Z)
-    n, found = len(merges) + 1, list[Any]()
-    for k, pair in enumerate(merges.tolist()):
-        below = [found[c - n] for c in pair if c >= n]
-        top = z[k, 2]
-        for one in below:
-            top = np.maximum(top, one)
-        found.append(top)
-    return np.stack(found)
-
-
 @intercepts(f"{HIERARCHY}:to_mlab_linkage")
 def to_mlab_linkage(Z: ArrayLike) -> Any:
     z = as_dtype(array(Z), np.float64)
     return np.concatenate([z[:, :2] + 1.0, z[:, 2:3]], axis=1)
 
 
-refuses(
-    HIERARCHY,
-    ["inconsistent", "maxinconsts", "maxRstat", "from_mlab_linkage", "to_tree"],
-    "of a traced linkage is not there",
-    "cophenet, maxdists, or heights Z[:, 2]",
+def _links(merges: np.ndarray, k: int, depth: int) -> list[int]:
+    """The rows of the links at and below row k, down to so many levels."""
+    if depth == 0:
+        return []
+    n = len(merges) + 1
+    return [k, *itertools.chain(*[_links(merges, c - n, depth - 1) for c in merges[k].tolist() if c >= n])]
+
+
+@intercepts(f"{HIERARCHY}:inconsistent")
+def inconsistent(Z: ArrayLike, d: int = 2) -> Any:
+    """Mean, deviation and number of the heights of the links below each, and by how many deviations it is higher."""
+    if d != int(d) or d < 0:
+        raise ValueError("The second argument d must be a nonnegative integer value.")
+    z, merges = _tree(Z)
+    rows = []
+    for k in range(len(merges)):
+        some = z[:, 2][table(np.array(_links(merges, k, int(d)), np.intp), z)]
+        count = some.shape[0]
+        mean = np.mean(some) if count else 0.0 * z[k, 2]
+        variance = np.var(some, ddof=1) if count > 1 else 0.0 * mean
+        is_spread = variance > 0
+        deviation = np.sqrt(np.where(is_spread, variance, 1.0))
+        above = np.where(is_spread, (z[k, 2] - mean) / deviation, 0.0)
+        rows.append(np.stack([mean, np.where(is_spread, deviation, 0.0), mean * 0.0 + count, above]))
+    return np.stack(rows)
+
+
+def _largest_below(merges: np.ndarray, values: Traced) -> Any:
+    """Of each row the largest of the values in the rows of its cluster."""
+    n, found = len(merges) + 1, list[Any]()
+    for k, pair in enumerate(merges.tolist()):
+        top = values[k]
+        for one in [found[c - n] for c in pair if c >= n]:
+            top = np.maximum(top, one)
+        found.append(top)
+    return np.stack(found)
+
+
+@intercepts(f"{HIERARCHY}:maxdists")
+def maxdists(Z: ArrayLike) -> Any:
+    """The largest height within each cluster."""
+    z, merges = _tree(Z)
+    return _largest_below(merges, z[:, 2])
+
+
+@intercepts(f"{HIERARCHY}:maxinconsts")
+def maxinconsts(Z: ArrayLike, R: ArrayLike) -> Any:
+    return max_r_stat(Z, R, 3)
+
+
+@intercepts(f"{HIERARCHY}:maxRstat")
+def max_r_stat(Z: ArrayLike, R: ArrayLike, i: int) -> Any:
+    """The largest of a column of ``R``, as :func:`inconsistent` returns it, within each cluster."""
+    if not isinstance(i, int):
+        raise TypeError("The third argument must be an integer.")
+    if not 0 <= i <= 3:
+        raise ValueError("i must be an integer between 0 and 3 inclusive.")
+    z, merges = _tree(Z)
+    r = as_dtype(array(R, (z,)), np.float64)
+    if r.shape[0] != z.shape[0]:
+        raise ValueError("The inconsistency matrix and linkage matrix each have a different number of rows.")
+    return _largest_below(merges, r[:, i])
+
+
+@intercepts(f"{HIERARCHY}:to_tree")
+def to_tree(Z: ArrayLike, rd: bool = False) -> Any:
+    """Nodes of SciPy's class, whose ``dist`` is traced."""
+    z, merges = _tree(Z)
+    nodes = [scipys.ClusterNode(k) for k in range(len(merges) + 1)]
+    for k, (i, j) in enumerate(merges.tolist()):
+        nodes.append(scipys.ClusterNode(len(merges) + 1 + k, nodes[i], nodes[j], z[k, 2]))
+    return (nodes[-1], nodes) if rd else nodes[-1]
+
+
+_flat = wg.primitive(
+    lambda z, *more, names, options: scipys.fcluster(z, **dict(zip(names, more, strict=True)), **dict(options)),
+    type=lambda z, *_, **__: np.zeros(z.shape[0] + 1, np.int32),
 )
+
+
+@intercepts(f"{HIERARCHY}:fcluster")
+def fcluster(
+    Z: ArrayLike,
+    t: float,
+    criterion: str = "inconsistent",
+    depth: int = 2,
+    R: ArrayLike | None = None,
+    monocrit: ArrayLike | None = None,
+) -> Any:
+    """SciPy finds the numbers of the clusters, at every run."""
+    if criterion not in ("inconsistent", "distance", "maxclust", "monocrit", "maxclust_monocrit"):
+        raise ValueError(f"Invalid cluster formation criterion: {criterion}")
+    z = as_dtype(array(Z, (R, monocrit, t)), np.float64)
+    given = {"t": t, "R": R, "monocrit": monocrit}
+    found = {name: wg.stop_gradient(array(x, (z,))) for name, x in given.items() if x is not None}
+    options = (("criterion", criterion), ("depth", depth))
+    return _flat(wg.stop_gradient(z), *found.values(), names=tuple(found), options=options)
+
+
+refuses(HIERARCHY, ["from_mlab_linkage"], "of a traced linkage is not there", "linkage, of the distances")
