@@ -111,3 +111,11 @@ def test_errors_are_scipys(call: Any) -> None:
 def test_a_linear_interpolation_by_hand() -> None:
     at = wg.grad(lambda t: ndimage.map_coordinates(np.array([1.0, 3.0, 7.0]), [[t]], order=1)[0])(1.25)
     assert at == 4.0
+
+
+def test_an_affine_transformation_into_a_dtype() -> None:
+    for matrix in (np.eye(2), np.ones(2)):
+        f = lambda x, m=matrix: ndimage.affine_transform(x, m, output=np.float32)
+        got, expected = wg.jit(f)(np.ones((2, 3))), f(np.ones((2, 3)))
+        np.testing.assert_array_equal(got, expected)
+        assert got.dtype == expected.dtype

@@ -75,3 +75,9 @@ def test_errors_are_scipys(call: Any) -> None:
 def test_a_median_by_hand() -> None:
     dx = wg.grad(lambda x: ndimage.median_filter(x, 3)[1])(np.array([3.0, 1.0, 2.0, 9.0]))
     np.testing.assert_array_equal(dx, [0, 0, 1, 0])
+
+
+def test_truths_by_a_structure_are_refused() -> None:
+    """SciPy's own result depends on where in the array a window lies."""
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match="truths by a structure"):
+        wg.jit(lambda x: ndimage.white_tophat(x > 0, structure=np.ones((3, 3), bool)), strict=True)(np.eye(4))

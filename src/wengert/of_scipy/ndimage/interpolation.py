@@ -25,6 +25,7 @@ from wengert.tracing.arguments import Traced, array, as_dtype, constant, trace_n
 from wengert.tracing.emit import record
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 PLACE = "scipy.ndimage"
 Number = float | Traced
@@ -309,7 +310,8 @@ def affine_transform(
     """The element at o is the spline's value at M o + offset."""
     x = array(input)
     _check(x, order, mode)
-    shape = tuple(getattr(output, "shape", x.shape) if output_shape is None else output_shape)
+    target = output if isinstance(output, np.ndarray | Tracer) else x  # and not a dtype, which has a shape, too
+    shape = tuple(target.shape if output_shape is None else output_shape)
     m = as_dtype(_numbers(matrix, x), np.float64)
     if m.ndim not in (1, 2) or m.shape[0] < 1:
         raise RuntimeError("no proper affine matrix provided")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from wengert.of_scipy.ndimage.borders import Target, axes_of, axis_of, between, each, finish, real, windows
-from wengert.tracing.arguments import Traced, array, as_dtype
+from wengert.tracing.arguments import Traced, array, as_dtype, unsupported
 from wengert.tracing.interception.intercept import intercepts
 
 PLACE = "scipy.ndimage"
@@ -94,6 +94,8 @@ def extreme(
     if size is not None and footprint is not None:
         warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=4)
     x = real(input)
+    if structure is not None and x.dtype.kind == "b":  # SciPy's own result is no function of the window
+        raise unsupported("grey morphology of truths by a structure is not traced", "binary_erosion", "footprint=")
     over = axes_of(axes, x.ndim)
     is_in = None if footprint is None else np.asarray(footprint, dtype=bool)
     if structure is None:
