@@ -286,3 +286,12 @@ def test_what_scipy_refuses_is_refused() -> None:
             call(X)
         with pytest.raises(expected.type):
             wg.vjp(call, X)
+
+
+def test_a_separable_filter_has_the_dtype_of_the_image() -> None:
+    for dtype in (np.uint8, np.float32, np.float64, np.complex64):
+        image = np.arange(20).reshape(4, 5).astype(dtype)
+        f = lambda x: s.sepfir2d(x, [0.5, 1.0, 0.5], [1.0])
+        got, expected = wg.jit(f)(image), f(image)
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)

@@ -13,7 +13,7 @@ from scipy import signal
 
 from wengert.of_scipy.refusing import refuses
 from wengert.of_scipy.signal.arrays import padded_to, source
-from wengert.tracing.arguments import Traced, array, arrays, as_dtype, axis_of, inexact, promote, unsupported
+from wengert.tracing.arguments import Traced, array, arrays, as_dtype, axis_of, promote, unsupported
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
 
@@ -209,8 +209,10 @@ def savgol_filter(
 
 @intercepts("scipy.signal._spline:sepfir2d")
 def sepfir2d(input: ArrayLike, hrow: ArrayLike, hcol: ArrayLike) -> Any:
-    """A separable filter of images, which go on as their mirror images."""
-    x, row, column = promote(*[inexact(v) for v in arrays(input, hrow, hcol)])
+    """A separable filter of images, which go on as their mirror images; the dtype is the image's."""
+    x, row, column = arrays(input, hrow, hcol)
+    dtype = np.result_type(x.dtype, np.float32)
+    x, row, column = [as_dtype(v, dtype) for v in (x, row, column)]
     for h in (row, column):
         if h.ndim != 1 or h.shape[0] % 2 == 0:
             raise ValueError("hrow and hcol must be odd length")
