@@ -68,6 +68,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "upfirdn of many phases": (lambda h, x: s.upfirdn(h, x, 41, 40), RNG.standard_normal(90), X),
     "lfilter": (s.lfilter, B, A, X),
     "lfilter with a state": (lambda b, a, x, z: s.lfilter(b, a, x, 0, z), B, 2 * A, IMAGE, RNG.standard_normal((3, 7))),
+    "lfilter with one state for all": (lambda x, z: s.lfilter(B, A, x, 0, z)[0], IMAGE, RNG.standard_normal((3, 1))),
     "lfilter, finite": (lambda b, x: s.lfilter(b, [2.0], x), B, IMAGE),
     "lfiltic": (s.lfiltic, B, A, H[:3], H[:2]),
     "lfilter_zi": (s.lfilter_zi, B, A),

@@ -34,6 +34,14 @@ def test_softmax_and_log_softmax(axis):
     check(lambda x: sp.log_softmax(x, axis), 100 * X)
 
 
+@pytest.mark.parametrize("axis", [0, None])
+def test_logsumexp_of_complex_numbers(axis):
+    z, b = X + 1j * X[::-1], np.array([1.0, 2.0, 0.5, -3.0])
+    check(lambda z: logsumexp(z, axis), z)
+    check(lambda z, b: logsumexp(z, axis=axis, b=b, keepdims=True), z, b)
+    check(lambda z: sum(logsumexp(z, axis=axis, return_sign=True)), z)
+
+
 def test_logsumexp_of_signs():
     b = np.array([1.0, -2.0, 0.5, -3.0])
     check_value(lambda x: logsumexp(x, b=b, axis=1, return_sign=True), X)

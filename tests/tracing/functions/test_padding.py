@@ -26,6 +26,9 @@ CASES = [
     *([case("pad_one_axis", lambda x: np.pad(x, {1: (1, 2)}), X)] if NUMPY >= (2, 4) else []),
     *[case(f"pad_{m}", lambda x, m=m: np.pad(x, ((1, 2), (2, 1)), mode=m), X)
       for m in ("edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")],
+    case("pad_odd", lambda x: tuple([np.pad(x, ((1, 2), (3, 0)), mode=m, reflect_type="odd")
+                                     for m in ("reflect", "symmetric")]), X),
+    case("pad_odd_of_one", lambda x: np.pad(x[:1], 2, mode="reflect", reflect_type="odd"), V),
     case("pad_far", lambda x: tuple(np.pad(x, 17, mode=m) for m in ("reflect", "symmetric", "wrap", "edge")), V),
     case("pad_ramp_ends", lambda x: np.pad(x, (2, 3), mode="linear_ramp", end_values=(1.0, -2.0)), V),
     case("pad_stat_length", lambda x: np.pad(x, (1, 2), mode="mean", stat_length=(2, 3)), V),
@@ -77,8 +80,8 @@ def test_a_gather_with_few_runs_is_made_of_slices():
 
 
 def test_refused():
-    with pytest.raises(UnsupportedFunctionError, match="reflect_type"):
-        record(lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"), [V])
+    with pytest.raises(UnsupportedFunctionError, match="at most 4 for reflect_type='odd'"):
+        record(lambda x: np.pad(x, 5, mode="reflect", reflect_type="odd"), [np.arange(5.0)])
 
 
 def test_errors_are_numpys():

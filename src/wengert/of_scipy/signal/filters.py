@@ -43,7 +43,7 @@ def linear_filter(b: Traced, a: Traced, x: Traced, axis: int = -1, zi: Traced | 
     if zi is None:
         zi = constant(trace_near(given), np.zeros((*rows.shape[:-1], length - 1), rows.dtype))
     else:
-        zi = np.moveaxis(given[3], axis, -1)
+        zi = np.broadcast_to(np.moveaxis(given[3], axis, -1), (*rows.shape[:-1], length - 1))
     y, zf = record(filter_, (b, a[1:], rows, zi), {})
     y, zf = np.moveaxis(y, -1, axis), np.moveaxis(zf, -1, axis)
     return y if len(given) == 3 else (y, zf)

@@ -54,19 +54,31 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
             a = np.where(b == 0, -np.inf, a)
         elif a.shape != np.broadcast_shapes(a.shape, b.shape):
             a = np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape))
-    if a.dtype.kind == "c":
-        raise unsupported("scipy.special.logsumexp of complex numbers is not traced")
     axes = axes_of(axis, a.ndim)
     if any(a.shape[k] == 0 for k in axes):
         total = np.sum(a, axis=axes, keepdims=keepdims)
         out = constant(trace_near((a,)), np.full(total.shape, -np.inf, a.dtype))
         return (out, np.sign(out)) if return_sign else out
+    if a.dtype.kind == "c":
+        return _logsumexp_of_complex(a, axes, b, keepdims, return_sign)
     m = largest(a, axes)
     terms = record(exp_minus, (a, keep(m, a.shape, axes, True)), {"body": exp_minus_body(a.dtype)})
     total = np.sum(terms if b is None else b * terms, axis=axes)
     logarithm = np.log(total) if b is None else log_of_any(np.abs(total) if return_sign else total)
     out = keep(logarithm + m, a.shape, axes, keepdims)
     return (out, keep(np.sign(total), a.shape, axes, keepdims)) if return_sign else out
+
+
+def _logsumexp_of_complex(a: Traced, axes: tuple[int, ...], b: Traced | None, keepdims: bool, has_sign: bool) -> Any:
+    """log Σ b exp(a − m) + m, m = max Re a; with the sign, log |Σ b exp(a − m)| + m and Σ / |Σ|."""
+    m = largest(np.real(a), axes)
+    m = np.where(np.isfinite(m), m, 0.0)
+    terms = np.exp(a - keep(m, a.shape, axes, True))
+    total = np.sum(terms if b is None else b * terms, axis=axes)
+    if not has_sign:
+        return keep(np.log(total) + m, a.shape, axes, keepdims)
+    size = np.abs(total)
+    return keep(log_of_any(size) + m, a.shape, axes, keepdims), keep(total / size, a.shape, axes, keepdims)
 
 
 def log_of_any(total: Traced) -> Any:

@@ -105,13 +105,15 @@ def pad(
             if width != (0, 0):
                 x = _with_statistic(x, axis, width, length, mode)
         return not_scalar(x.copy())
-    if kwargs.get("reflect_type", "even") != "even":
-        raise refuse("pad", "reflect_type", kwargs["reflect_type"], "reflect_type='even'")
+    is_odd = kwargs.get("reflect_type", "even") == "odd"
     for axis, width in enumerate(widths):
         if width != (0, 0):
             n = x.shape[axis]
             if n == 0:
                 raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+            if is_odd and n > 1:
+                x = _with_odd_reflections(x, axis, width, skipped=int(mode == "reflect"))
+                continue
             x = take_runs(x, np.pad(np.arange(n), width, mode=mode), axis)
     return not_scalar(x.copy())
 
@@ -242,3 +244,14 @@ def sliding_window_view(
         lambda a: np.lib.stride_tricks.sliding_window_view(a, lengths, axes),
         is_readonly=True,
     )
+
+
+def _with_odd_reflections(x: Any, axis: int, width: tuple[int, int], skipped: int) -> Any:
+    """2 edge − reflection on either side; ``skipped`` elements, the edge or none, are not reflected."""
+    n, (left, right) = x.shape[axis], width
+    if max(left, right) > n - skipped:
+        raise refuse("pad", "pad_width", width, f"at most {n - skipped} for reflect_type='odd'")
+    rows = np.moveaxis(x, axis, 0)
+    first = 2 * rows[:1] - np.flip(rows[skipped : skipped + left], 0)
+    last = 2 * rows[-1:] - np.flip(rows[n - skipped - right : n - skipped], 0)
+    return np.moveaxis(np.concatenate([first, rows, last]), 0, axis)
