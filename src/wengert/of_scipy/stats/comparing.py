@@ -14,7 +14,7 @@ from scipy.stats import _morestats, _stats_mstats_common, _stats_py
 import wengert as wg
 from wengert.of_scipy.stats.descriptive import kurtosis_of, rankdata, skewness
 from wengert.of_scipy.stats.samples import as_samples, check_nan_policy, of_samples, on_last_axis, probability
-from wengert.tracing.arguments import Axis, Traced, array, holds, unsupported
+from wengert.tracing.arguments import Axis, Traced, array, as_dtype, holds, unsupported
 from wengert.tracing.interception.intercept import intercepts
 
 RESULTS: Any = _stats_py
@@ -202,6 +202,7 @@ def bartlett(*samples: Traced) -> Any:
     pooled = sum((n - 1) * v for n, v in zip(counts, variances, strict=True)) / rest
     top = rest * np.log(pooled) - sum((n - 1) * np.log(v) for n, v in zip(counts, variances, strict=True))
     statistic = top / (1 + 1 / (3 * (k - 1)) * (float(np.sum(1 / (counts - 1))) - 1 / rest))
+    statistic = as_dtype(statistic, samples[0].dtype)
     return RESULTS_MORE.BartlettResult(statistic, sc.chdtrc(float(k - 1), statistic))
 
 

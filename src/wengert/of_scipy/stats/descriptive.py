@@ -297,20 +297,26 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: Axis = None, nan_po
     x = np.moveaxis(x, axis, -1)
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
-    if method in ("dense", "ordinal"):
-        order = np.argsort(x, axis=-1, kind="stable")
-        if method == "ordinal":
-            return np.moveaxis(np.argsort(order, axis=-1, kind="stable") + 1, -1, axis)
-        ordered = np.take_along_axis(x, order, -1)
-        steps = np.cumsum(ordered[..., 1:] != ordered[..., :-1], axis=-1) + 1
-        dense = np.concatenate([np.ones_like(steps[..., :1]), steps], axis=-1) if x.shape[-1] > 1 else x * 0 + 1
-        return np.moveaxis(np.take_along_axis(dense, np.argsort(order, axis=-1, kind="stable"), -1), -1, axis)
-    below = np.sum(x[..., :, np.newaxis] > x[..., np.newaxis, :], axis=-1)
-    equal = np.sum(x[..., :, np.newaxis] == x[..., np.newaxis, :], axis=-1)
-    found = {"min": below + 1, "max": below + equal, "average": below + (equal + 1) / 2}[method]
-    found = as_dtype(found, np.float64)
-    is_nan = np.any(np.isnan(x), axis=-1, keepdims=True) if x.dtype.kind == "f" else None
-    return np.moveaxis(found if is_nan is None else np.where(is_nan, np.nan, found), -1, axis)
+    if x.size == 0:
+        return np.zeros(x.shape, float if method == "average" else int)
+    n = x.shape[-1]
+    order = np.argsort(x, axis=-1, kind="stable")
+    back = np.argsort(order, axis=-1, kind="stable")
+    if method == "ordinal":
+        ranks: Any = back + 1
+    else:
+        y, places = np.take_along_axis(x, order, -1), np.arange(n)
+        edge = np.ones_like(y[..., :1], dtype=bool)
+        differs = y[..., 1:] != y[..., :-1]
+        is_first, is_last = np.concatenate([edge, differs], axis=-1), np.concatenate([differs, edge], axis=-1)
+        first = np.maximum.accumulate(np.where(is_first, places, 0), axis=-1) + 1
+        last = np.flip(np.minimum.accumulate(np.flip(np.where(is_last, places, n), -1), axis=-1), -1) + 1
+        dense = np.cumsum(is_first, axis=-1)
+        found = {"min": first, "max": last, "average": (first + last) / 2, "dense": dense}[method]
+        ranks = np.take_along_axis(found, back, -1)
+    if x.dtype.kind in "fc" and holds(np.any(np.isnan(x))) is not False:
+        ranks = np.where(np.any(np.isnan(x), axis=-1, keepdims=True), np.nan, as_dtype(ranks, np.float64))
+    return np.moveaxis(ranks, -1, axis)
 
 
 # -------------------------------------------------------------------------------------------------------- scores
@@ -545,7 +551,7 @@ def boxcox_llf(
 ) -> Any:
     moved, axes = on_last_axis(as_samples([data]), axis)
     check_nan_policy("boxcox_llf", nan_policy, moved)
-    found = _boxcox_likelihood(array(lmb, (moved[0],)), moved[0])
+    found = as_dtype(_boxcox_likelihood(array(lmb, (moved[0],)), moved[0]), moved[0].dtype)
     return np.expand_dims(found, axes) if keepdims else found
 
 
@@ -582,7 +588,7 @@ def yeojohnson_llf(
 ) -> Any:
     moved, axes = on_last_axis(as_samples([data]), axis)
     check_nan_policy("yeojohnson_llf", nan_policy, moved)
-    found = _yeojohnson_likelihood(array(lmb, (moved[0],)), moved[0])
+    found = as_dtype(_yeojohnson_likelihood(array(lmb, (moved[0],)), moved[0]), moved[0].dtype)
     return np.expand_dims(found, axes) if keepdims else found
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from wengert.tracing.arguments import Axis, Traced, array, axes_of, holds, inexact, unsupported
+from wengert.tracing.arguments import Axis, Traced, array, as_dtype, axes_of, holds, inexact, unsupported
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.tracer import Tracer
 
 Function = Callable[..., Any]
 
@@ -72,14 +73,13 @@ def of_samples(place: str, count: int | None = 1, *, axis: Axis = 0) -> Callable
             moved, axes = on_last_axis(as_samples(samples), named.pop("axis", axis))
             check_nan_policy(name, policy, moved)
             found = f(*moved, **named)
+            if type(found) is Tracer and found.dtype.kind == "f":  # counts and thresholds do not make it wider
+                found = as_dtype(found, moved[0].dtype)
             return kept(found, axes) if keeps else found
 
         return intercepts(place)(answer)
 
     return register
-
-
-"""The place of ``axis`` among the arguments after the samples, where it may be given by position."""
 
 
 def kept(found: Any, axes: tuple[int, ...]) -> Any:
