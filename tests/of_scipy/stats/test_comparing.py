@@ -9,6 +9,7 @@ from scipy import stats
 import wengert as wg
 from tests.of_scipy.checking import case, four_tests
 from wengert.errors import UnsupportedFunctionError
+from wengert.of_scipy.stats.comparing import IS_OLDER
 
 rng = np.random.default_rng(0)
 a = rng.gamma(2.0, size=(12, 3))
@@ -17,6 +18,7 @@ x = a[:, 0]
 y = b[:, 0]
 x2 = rng.normal(size=12) + x
 P = rng.uniform(0.05, 0.9, size=(6,))
+TRIMMED = (lambda a, b: sum(stats.levene(a, b, center="trimmed", proportiontocut=0.2)), [a, b])
 FUNCTIONS = {
     "t1": (
         lambda a, m: (
@@ -47,6 +49,7 @@ FUNCTIONS = {
         lambda a, b: sum(stats.f_oneway(a, b, a[:5] * 2)) + sum(stats.bartlett(a, b)) + sum(stats.levene(a, b)),
         [a, b],
     ),
+    **({} if IS_OLDER else {"trimmed": TRIMMED}),
     "chi": (
         lambda a: (
             sum(stats.chisquare(a))
@@ -57,7 +60,7 @@ FUNCTIONS = {
     ),
     "comb": (
         lambda p: np.stack(
-            [sum(stats.combine_pvalues(p, m)) for m in ("fisher", "pearson", "stouffer", "mudholkar_george")]
+            [sum(stats.combine_pvalues(p, m)) for m in ("fisher", "pearson", "stouffer", "mudholkar_george", "tippett")]
         ),
         [P],
     ),

@@ -89,7 +89,7 @@ def lfilter_zi(b: Traced, a: Traced) -> Any:
     if length == 1:
         return b[1:]
     n = length - 1
-    matrix = source(np.eye(n) - np.eye(n, k=1), a)
+    matrix = source(np.eye(n, dtype=a.dtype) - np.eye(n, k=1, dtype=a.dtype), a)
     matrix = np.concatenate([matrix[:, :1] + a[1:, None], matrix[:, 1:]], axis=1)
     return np.linalg.solve(matrix, b[1:] - a[1:] * b[0])
 

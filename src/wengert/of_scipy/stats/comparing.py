@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy import special as sc
 from scipy.stats import _morestats, _stats_mstats_common, _stats_py
@@ -206,11 +207,26 @@ def bartlett(*samples: Traced) -> Any:
     return RESULTS_MORE.BartlettResult(statistic, sc.chdtrc(float(k - 1), statistic))
 
 
+IS_OLDER = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17)
+
+
+def _trimmed_mean(share: float) -> Callable[..., Any]:
+    """The mean without a share of the smallest numbers and of the largest."""
+
+    def mean(x: Traced, **kwargs: Any) -> Any:
+        n = x.shape[-1]
+        return np.mean(np.sort(x, axis=-1)[..., int(share * n) : n - int(share * n)], **kwargs)
+
+    return mean
+
+
 @of_samples("scipy.stats:levene", None)
 def levene(*samples: Traced, center: str = "median", proportiontocut: float = 0.05) -> Any:
-    if center not in ("mean", "median"):
-        raise unsupported(f"scipy.stats.levene: center={center!r} is not traced", "center='median'")
-    middle: Any = np.median if center == "median" else np.mean
+    if center not in ("mean", "median", "trimmed"):
+        raise ValueError("center must be 'mean', 'median' or 'trimmed'.")
+    if center == "trimmed" and IS_OLDER:  # which cuts the samples, too
+        raise unsupported("scipy.stats.levene: center='trimmed' is not traced", "center='median'")
+    middle: Any = {"median": np.median, "mean": np.mean, "trimmed": _trimmed_mean(proportiontocut)}[center]
     k, n = len(samples), sum(x.shape[-1] for x in samples)
     offs = [np.abs(x - middle(x, axis=-1, keepdims=True)) for x in samples]
     means = [np.mean(z, axis=-1, keepdims=True) for z in offs]
@@ -310,6 +326,9 @@ def combine_pvalues(pvalues: Traced, method: str = "fisher", weights: ArrayLike 
         factor = math.sqrt(3 / n) / math.pi
         statistic = np.sum(np.log1p(-pvalues) - np.log(pvalues), axis=-1)
         p = _student(5.0 * n + 4)(statistic * math.sqrt((5 * n + 4) / (5 * n + 2)) * factor)
+    elif method == "tippett":
+        statistic = np.min(pvalues, axis=-1)
+        p = -np.expm1(n * np.log1p(-statistic))
     elif method == "stouffer":
         w = np.ones(n) if weights is None else array(weights, (pvalues,))
         statistic = np.sum(w * -sc.ndtri(pvalues), axis=-1) / np.sqrt(np.sum(w * w, axis=-1))

@@ -401,7 +401,12 @@ def entropy(
     """−Σ p log p, or Σ p log(p/q), of probabilities that are made to sum to 1."""
     if base is not None and holds(base <= 0):
         raise ValueError("`base` must be a positive number or `None`.")
-    given = as_samples([pk] if qk is None else np.broadcast_arrays(*as_samples([pk, qk])))
+    given = as_samples([pk] if qk is None else [pk, qk])
+    try:
+        np.broadcast_shapes(*[x.shape for x in given])
+    except ValueError:
+        raise ValueError("Array shapes are incompatible for broadcasting.") from None
+    given = list(np.broadcast_arrays(*given))
     check_nan_policy("entropy", nan_policy, given)
     moved, axes = on_last_axis(given, axis)
     shares = [x / np.sum(x, axis=-1, keepdims=True) for x in moved]
