@@ -22,6 +22,7 @@ ELEMENTS = {"bsr": np.ones((5, 1, 1)), "dia": np.ones((3, 3))}
 SOLVERS = ["bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr", "lsqr", "lsmr"]
 
 SEARCHES = ["dijkstra", "bellman_ford", "johnson", "floyd_warshall", "shortest_path", "minimum_spanning_tree"]
+STRUCTURAL = ["connected_components", "structural_rank", "reverse_cuthill_mckee", "maximum_bipartite_matching"]
 BEFORE = scipy.sparse.csgraph.dijkstra(A, return_predecessors=True)[1]
 MASKED = np.ma.masked_array(DENSE, DENSE == 0)
 
@@ -83,6 +84,8 @@ CALLS: dict[str, list[Any]] = {
     "scipy.sparse.linalg.factorized": [((A.tocsc(),), {})],
     **{f"scipy.sparse.csgraph.{name}": [((A,), {})] for name in SEARCHES},
     **{f"scipy.sparse.csgraph.{name}_first_tree": [((A, 0), {}), ((DENSE, 0), {})] for name in ("breadth", "depth")},
+    **{f"scipy.sparse.csgraph.{name}": [((A,), {})] for name in STRUCTURAL},
+    **{f"scipy.sparse.csgraph.{name}_first_order": [((A, 0), {}), ((DENSE, 0), {})] for name in ("breadth", "depth")},
     "scipy.sparse.csgraph.yen": [((A, 0, 2, 1), {})],
     "scipy.sparse.csgraph.reconstruct_path": [((A, BEFORE[0]), {})],
     "scipy.sparse.csgraph.construct_dist_matrix": [((A, BEFORE), {})],

@@ -41,6 +41,19 @@ def test_least_squares_in_other_ways(options: Any) -> None:
     check_solution(f, 1.1, rtol=1e-3, second_rtol=1e-2)
 
 
+def test_a_traced_scale_of_the_losses() -> None:
+    """Its derivative was 0."""
+    k = np.linspace(0, 3, 8)
+    tight: Any = {"xtol": 1e-14, "ftol": 1e-14, "gtol": 1e-14}
+    line = lambda z: z[0] + z[1] * k - np.sin(k) - 1.3 * k**2
+    f = lambda p: optimize.least_squares(line, [0.0, 0.0], loss="soft_l1", f_scale=p, **tight).x
+    check_solution(f, 0.6, rtol=1e-4)
+    tight |= {"method": "trf", "loss": "cauchy"}
+    model = lambda k, a, b: a + b * k
+    g = lambda p: optimize.curve_fit(model, k, np.sin(k) + 1.3 * k**2, (0.0, 0.0), f_scale=p, **tight)[0]
+    check_solution(g, 0.6, rtol=1e-4)
+
+
 def test_the_result_of_least_squares() -> None:
     def f(p: Any) -> Any:
         found = optimize.least_squares(rest, [1.0, 1.0], args=(p,), **TIGHT)

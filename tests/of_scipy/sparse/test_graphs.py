@@ -102,3 +102,30 @@ def test_what_is_refused() -> None:
         wg.grad(lambda a: csgraph.csgraph_masked_from_dense(a).sum())(DENSE)
     with pytest.raises(ValueError, match="N, N"):
         wg.grad(lambda a: csgraph.dijkstra(a)[0, 0])(DENSE[:3])
+
+
+def test_a_graph_made_of_an_array_has_no_edges_of_zeros() -> None:
+    """A sparse matrix of a traced array stores its zeros, whose derivatives it has; they were edges of weight 0."""
+    dense = lambda p: np.array([[0, p[0], 0], [0, 0, p[1]], [0, 0, 0]])
+    p = np.array([1.0, 2.0])
+    for make in (sp.csr_array, sp.coo_array, sp.csc_array):
+        f = lambda p, make=make: csgraph.dijkstra(make(dense(p)), indices=0)
+        np.testing.assert_array_equal(wg.jit(f)(p), [0.0, 1.0, 3.0])
+        np.testing.assert_array_equal(wg.jacobian(f)(p), [[0, 0], [1, 0], [1, 1]])
+    total = lambda p: csgraph.minimum_spanning_tree(sp.csr_array(dense(p))).sum()
+    assert wg.value_and_grad(total)(p)[0] == 3.0
+    for f in (
+        lambda p: csgraph.connected_components(sp.csr_array(np.diag(p)))[0] + 0 * p[0],
+        lambda p: csgraph.structural_rank(sp.csr_array(dense(p))) + 0 * p[0],
+        lambda p: csgraph.breadth_first_tree(sp.csr_array(dense(p)), 0).sum(),
+    ):
+        assert wg.jvp(f, (p,), (p,))[0] == f(p) == wg.jit(f)(p)
+
+
+def test_a_zero_that_is_left_of_a_difference_is_refused() -> None:
+    ones = sp.csr_array(np.triu(np.ones((3, 3)), 1))
+    rest = lambda p: ones * p[0] - sp.coo_array((p[:1], ([0], [2])), shape=(3, 3)).tocsr()
+    with pytest.raises(ValueError, match="stores a zero"):
+        wg.value_and_grad(lambda p: csgraph.shortest_path(rest(p), indices=0)[2])(np.array([2.0]))
+    with pytest.raises(UnsupportedFunctionError, match="stores a zero"):
+        wg.value_and_grad(lambda p: csgraph.minimum_spanning_tree(rest(p)).sum())(np.array([2.0]))

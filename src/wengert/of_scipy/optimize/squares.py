@@ -125,9 +125,9 @@ def least_squares(
         raise ValueError("`x0` must have at most 1 dimension.")
     residuals = record_function(name, _flat(fun, args, kwargs), x.aval)
     limits = pair_of_bounds(bounds, x.size)
-    need_traced(residuals, x0, *(limits or ()))
+    need_traced(residuals, x0, f_scale, *(limits or ()))
     refuse_callback("optimize.least_squares", callback)
-    cost = cost_of(name, residuals, x.aval, loss, settled(f_scale))
+    cost = cost_of(name, residuals, x.aval, loss, f_scale)
     settings = settled(
         {"method": method, "ftol": ftol, "xtol": xtol, "gtol": gtol, "loss": loss, "f_scale": f_scale,
          "tr_solver": tr_solver, "tr_options": tr_options or {}, "max_nfev": max_nfev, "verbose": verbose}
@@ -244,10 +244,10 @@ def curve_fit(
     x = xdata if callable(getattr(xdata, "keys", None)) else array(xdata, (start,)) if _is_data(xdata) else xdata
     of_parameters = lambda p: np.reshape(array(f(x, *[p[i] for i in range(n)]), (p,)), -1)
     model = record_function(name, of_parameters, start.aval)
-    need_traced(model, y, p0, sigma, *(limits or ()))
+    need_traced(model, y, p0, sigma, kwargs.get("f_scale"), *(limits or ()))
     weights = None if sigma is None else as_dtype(array(sigma, (start,)), FLOAT)
     residuals = record_function(name, lambda p: _weighted(model(p) - y, weights), start.aval)
-    loss, scale = settled(kwargs.get("loss", "linear")), settled(kwargs.get("f_scale", 1.0))
+    loss, scale = settled(kwargs.get("loss", "linear")), kwargs.get("f_scale", 1.0)
     cost = cost_of(name, residuals, start.aval, loss, scale)
     problem = Optimum(name, cost, start.aval, limits)
     settings = {"method": method, "absolute_sigma": absolute_sigma, **kwargs}

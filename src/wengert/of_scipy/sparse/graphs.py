@@ -19,7 +19,7 @@ from wengert.of_scipy.sparse.iterating import matrix
 from wengert.of_scipy.sparse.making import Answer, function, refused
 from wengert.of_scipy.sparse.values import Array, Numbered, Operand, csr, gathered, is_sparse, moved, with_elements
 from wengert.ops.linalg.sparse import Pattern
-from wengert.tracing.arguments import array, as_dtype, concrete, unsupported
+from wengert.tracing.arguments import array, as_dtype, concrete, holds, unsupported
 
 PLACE = "scipy.sparse.csgraph"
 NOWHERE = -9999
@@ -40,10 +40,14 @@ class Search(NamedTuple):
 
 
 def edges_of(graph: Operand) -> tuple[int, Pattern | None, Any]:
-    """The number of nodes, the places of the edges, and their weights, one after the other."""
+    """The number of nodes, the places of the edges, and their weights, one after the other.
+
+    A sparse matrix with an element at every place is taken for the array it was made of: zeros are no edges there.
+    """
     if is_sparse(graph):
         pattern, data = csr(graph)
         shape: Any = pattern.shape
+        pattern = None if pattern.size == shape[0] * shape[1] else pattern
     else:
         dense = array(graph)
         pattern, data, shape = None, np.reshape(dense, (-1,)), dense.shape
@@ -53,7 +57,17 @@ def edges_of(graph: Operand) -> tuple[int, Pattern | None, Any]:
 
 
 def _graph(call: Search, weights: Array) -> Any:
-    return weights.reshape(call.n, call.n) if call.pattern is None else matrix(call.pattern, weights)
+    if call.pattern is None:
+        return weights.reshape(call.n, call.n)
+    if not weights.all():
+        raise ValueError(STORED_ZERO)
+    return matrix(call.pattern, weights)
+
+
+STORED_ZERO = (
+    "a traced sparse graph stores a zero, which may be an edge of weight 0, or none, such as a difference that SciPy "
+    "leaves out: pass the graph as an array, or csgraph_from_dense of it"
+)
 
 
 def _weights_of(call: Search, weights: Array, i: Array, j: Array) -> tuple[Array, Array]:
@@ -169,8 +183,32 @@ def construct_dist_matrix(
 
 
 def _sparse(graph: Operand) -> Any:
-    """A graph as a sparse matrix; which elements of a dense one are edges is looked at, and guarded."""
-    return graph if is_sparse(graph) else csgraph_from_dense(scipys.csgraph_from_dense, graph)
+    """A graph as a sparse matrix without zeros; which elements of a dense one are edges is looked at, and guarded."""
+    n, pattern, weights = edges_of(graph)
+    if pattern is None:
+        return csgraph_from_dense(scipys.csgraph_from_dense, np.reshape(weights, (n, n)))
+    if holds(np.any(weights == 0)):
+        raise unsupported(STORED_ZERO)
+    return graph
+
+
+def _structural(name: str) -> None:
+    @function(f"{PLACE}:{name}")
+    def answer(f: Answer, graph: Operand, *args: Any, **kwargs: Any) -> Any:
+        """Only where the edges are says what the result is."""
+        pattern, _ = csr(_sparse(graph))
+        return f(matrix(pattern, np.ones(pattern.size)), *args, **kwargs)
+
+
+for _name in (
+    "connected_components",
+    "breadth_first_order",
+    "depth_first_order",
+    "structural_rank",
+    "reverse_cuthill_mckee",
+    "maximum_bipartite_matching",
+):
+    _structural(_name)
 
 
 def _is_in_tree(weights: Array, *, call: Search) -> Array:
