@@ -37,3 +37,21 @@ def test_every_public_function_is_answered():
 def test_routines_are_refused_in_our_words():
     with pytest.raises(ConcretizationError):
         wg.grad(lambda a: np.sum(sl.get_lapack_funcs("gesv", (A,))(a, A)[2]))(A)
+
+
+@pytest.mark.parametrize("name", ["solve", "inv", "det", "cholesky", "eigvalsh", "lstsq", "qr", "svdvals", "lu_factor"])
+def test_infinities_and_nan_are_no_matrix(name):
+    """Compiled code gave finite numbers for them."""
+    more = (np.ones(2),) if name in ("solve", "lstsq") else ()
+    f = lambda a: getattr(sl, name)(a, *more)
+    good = np.array([[3.0, 1.0], [1.0, 2.0]])
+    compiled = wg.jit(lambda a: f(a)[0] if isinstance(f(a), tuple) else f(a))
+    compiled(good)
+    for wrong in (np.nan, np.inf):
+        bad = good.copy()
+        bad[0, 0] = wrong
+        for g in (f, compiled, wg.jit(compiled)):
+            with pytest.raises(ValueError, match="infs or NaNs"):
+                g(bad)
+    unchecked = wg.jit(lambda a: sl.solve_triangular(a, np.ones(2), check_finite=False))
+    assert np.isnan(unchecked(np.array([[np.nan, 1.0], [0.0, 2.0]]))[0])

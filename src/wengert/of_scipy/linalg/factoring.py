@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from wengert.of_scipy.linalg.operands import (
     adjoint,
     check_square,
+    checks_finite,
     common_lead,
     conj,
     inexact,
@@ -43,6 +44,7 @@ def _factor(x: ArrayLike, lower: bool) -> tuple[Any, Any]:
 
 
 @intercepts("scipy.linalg:cholesky")
+@checks_finite
 def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The cotangent lies in the triangle that is read, as that of ``numpy.linalg.cholesky`` does."""
     return _factor(a, lower)[1]
@@ -53,6 +55,7 @@ IS_CLEAN = scipy.linalg.cho_factor(np.array([[1.0, 2.0], [2.0, 5.0]]))[0][1, 0] 
 
 
 @intercepts("scipy.linalg:cho_factor")
+@checks_finite
 def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The other triangle of the factor keeps the elements of ``a``, as LAPACK leaves them, before SciPy 1.18."""
     matrix, factor = _factor(a, lower)
@@ -64,6 +67,7 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, che
 
 
 @intercepts("scipy.linalg:cho_solve")
+@checks_finite
 def cho_solve(
     c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -81,6 +85,7 @@ def cho_solve(
 
 
 @intercepts("scipy.linalg:cholesky_banded")
+@checks_finite
 def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Any:
     """The corners, which lie outside of the matrix, keep what was given."""
     (ab,) = inexact(ab)
@@ -88,6 +93,7 @@ def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = Fal
 
 
 @intercepts("scipy.linalg:cho_solve_banded")
+@checks_finite
 def cho_solve_banded(
     cb_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -111,6 +117,7 @@ def _inverse(p: Traced) -> Any:
 
 
 @intercepts("scipy.linalg:lu")
+@checks_finite
 def lu(
     a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
 ) -> Any:
@@ -130,6 +137,7 @@ def lu(
 
 
 @intercepts("scipy.linalg:lu_factor")
+@checks_finite
 def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     (a,) = inexact(a)
     p, low, up = record(pivoted.plu, (a,), {})
@@ -144,6 +152,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
 
 @intercepts("scipy.linalg:lu_solve")
+@checks_finite
 def lu_solve(
     lu_and_piv: tuple[ArrayLike, ArrayLike],
     b: ArrayLike,
@@ -173,6 +182,7 @@ def lu_solve(
 
 
 @intercepts("scipy.linalg:ldl")
+@checks_finite
 def ldl(
     A: ArrayLike, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
@@ -196,6 +206,7 @@ def _pivoted(a: Traced) -> tuple[Any, Any]:
 
 
 @intercepts("scipy.linalg:qr")
+@checks_finite
 def qr(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -259,6 +270,7 @@ def _flipped(a: Traced) -> Any:
 
 
 @intercepts("scipy.linalg:rq")
+@checks_finite
 def rq(
     a: ArrayLike, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full", check_finite: bool = True
 ) -> Any:
@@ -296,6 +308,7 @@ def polar(a: ArrayLike, side: str = "right") -> Any:
 
 
 @intercepts("scipy.linalg:orthogonal_procrustes")
+@checks_finite
 def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True) -> Any:
     """The unitary factor of Aᴴ B, and the sum of its singular values."""
     A, B = inexact(A, B)
@@ -308,6 +321,7 @@ def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True)
 
 
 @intercepts("scipy.linalg:schur")
+@checks_finite
 def schur(
     a: ArrayLike,
     output: str = "real",
@@ -341,6 +355,7 @@ def schur(
 
 
 @intercepts("scipy.linalg:rsf2csf")
+@checks_finite
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> Any:
     """A rotation for each block of two rows, which are found by a look, guarded. Source: SciPy's own code."""
     t, z = inexact(T, Z)
@@ -372,6 +387,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> Any:
 
 
 @intercepts("scipy.linalg:hessenberg")
+@checks_finite
 def hessenberg(a: ArrayLike, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Householder's reflections make the form, as in LAPACK's gehrd, a step a column.
 

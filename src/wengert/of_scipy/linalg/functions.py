@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from wengert.of_scipy.linalg.operands import adjoint, common_lead, double, inexact, square
+from wengert.of_scipy.linalg.operands import adjoint, checks_finite, common_lead, double, inexact, square
 from wengert.ops.linalg import functions as ops
 from wengert.ops.linalg.schur import schur
 from wengert.tracing.arguments import Traced, as_dtype, holds, unsupported
@@ -60,6 +60,7 @@ def expm(A: ArrayLike) -> Any:
 
 
 @intercepts("scipy.linalg:expm_frechet")
+@checks_finite
 def expm_frechet(
     A: ArrayLike, E: ArrayLike, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
@@ -78,6 +79,7 @@ def expm_frechet(
 
 
 @intercepts("scipy.linalg:expm_cond")
+@checks_finite
 def expm_cond(A: ArrayLike, check_finite: bool = True) -> Any:
     """‖K‖ ‖A‖ / ‖exp A‖, where K is the matrix of the derivative; all norms are Frobenius's."""
     (A,) = double(A)

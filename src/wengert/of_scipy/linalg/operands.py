@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,11 @@ from numpy.typing import ArrayLike
 
 from wengert.ops import linalg as ops
 from wengert.ops.op import Op
-from wengert.tracing.arguments import Traced, arrays, as_dtype
+from wengert.tracing.arguments import Traced, arrays, as_dtype, holds
 from wengert.tracing.emit import record
 from wengert.tracing.tracer import Tracer
+
+Function = Callable[..., Any]
 
 SINGLE = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
 """The dtypes of double precision, by the characters of those of single precision."""
@@ -39,6 +43,29 @@ def double(*xs: ArrayLike) -> list[Tracer]:
     made = inexact(*xs)
     dtype = SINGLE.get(made[0].dtype.char, made[0].dtype)
     return [as_dtype(x, dtype) for x in made]
+
+
+NOT_CHECKED = ("subset_by_value", "select_range", "cond", "rcond", "atol", "rtol", "tol")
+"""The parameters whose values may be infinite."""
+
+
+def checks_finite(f: Function) -> Function:
+    """Decorate what answers for a function that raises a ValueError for matrices with NaN or infinity in them, unless
+    ``check_finite=False``: a look, guarded, where values can be looked at."""
+    signature = inspect.signature(f)
+
+    @functools.wraps(f)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        if given.get("check_finite", True):
+            for name, value in given.items():
+                for x in value if isinstance(value, tuple | list) else [value]:
+                    is_of_floats = isinstance(x, Tracer | np.ndarray) and x.dtype.kind in "fc"
+                    if is_of_floats and name not in NOT_CHECKED and holds(np.all(np.isfinite(x))) is False:
+                        raise ValueError("array must not contain infs or NaNs")
+        return f(*args, **kwargs)
+
+    return checked
 
 
 def check_square(x: Traced, wrong: str = "expected square matrix") -> None:

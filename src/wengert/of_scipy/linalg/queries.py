@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wengert.of_scipy.linalg.operands import inexact
+from wengert.of_scipy.linalg.operands import checks_finite, inexact
 from wengert.tracing.arguments import Traced, array, concrete
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
@@ -20,6 +20,7 @@ def _scipy(name: str) -> Any:
 
 
 @intercepts("scipy.linalg:norm")
+@checks_finite
 def norm(
     a: ArrayLike,
     ord: int | float | str | None = None,

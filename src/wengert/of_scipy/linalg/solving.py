@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import (
     check_square,
+    checks_finite,
     common_lead,
     conj,
     double,
@@ -62,6 +63,7 @@ def structured(a: Traced, structure: str, lower: bool) -> Any:
 
 
 @intercepts("scipy.linalg:solve")
+@checks_finite
 def solve(
     a: ArrayLike,
     b: ArrayLike,
@@ -123,6 +125,7 @@ def solve_factored(factor: Traced, b: Traced) -> Any:
 
 
 @intercepts("scipy.linalg:solve_triangular")
+@checks_finite
 def solve_triangular(
     a: ArrayLike,
     b: ArrayLike,
@@ -145,6 +148,7 @@ def solve_triangular(
 
 
 @intercepts("scipy.linalg:solve_banded")
+@checks_finite
 def solve_banded(
     l_and_u: tuple[int, int],
     ab: ArrayLike,
@@ -166,6 +170,7 @@ def solve_banded(
 
 
 @intercepts("scipy.linalg:solveh_banded")
+@checks_finite
 def solveh_banded(
     ab: ArrayLike,
     b: ArrayLike,
@@ -189,6 +194,7 @@ def _column_and_row(c_or_cr: ArrayLike | tuple[ArrayLike, ArrayLike], *others: A
 
 
 @intercepts("scipy.linalg:solve_toeplitz")
+@checks_finite
 def solve_toeplitz(c_or_cr: ArrayLike | tuple[ArrayLike, ArrayLike], b: ArrayLike, check_finite: bool = True) -> Any:
     """Levinson's recursion takes O(n²) operations; so do the derivatives."""
     if b is None:
@@ -270,6 +276,7 @@ def solve_circulant(
 
 
 @intercepts("scipy.linalg:inv")
+@checks_finite
 def inv(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -287,6 +294,7 @@ def inv(
 
 
 @intercepts("scipy.linalg:det")
+@checks_finite
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     (a,) = double(a)  # SciPy's results are of double precision
     if a.ndim < 2:
@@ -312,6 +320,7 @@ def _rank(a: Traced, atol: float, rtol: float) -> Any:
 
 
 @intercepts("scipy.linalg:pinv")
+@checks_finite
 def pinv(
     a: ArrayLike,
     *,
@@ -330,6 +339,7 @@ def pinv(
 
 
 @intercepts("scipy.linalg:pinvh")
+@checks_finite
 def pinvh(
     a: ArrayLike,
     atol: float | None = None,
@@ -345,6 +355,7 @@ def pinvh(
 
 
 @intercepts("scipy.linalg:lstsq")
+@checks_finite
 def lstsq(
     a: ArrayLike,
     b: ArrayLike,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from wengert.of_scipy.linalg.operands import (
     adjoint,
+    checks_finite,
     common_lead,
     conj,
     inexact,
@@ -37,6 +38,7 @@ def _real_vectors(a: Traced, w: Traced, v: Traced) -> Any:
 
 
 @intercepts("scipy.linalg:eig")
+@checks_finite
 def eig(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -78,6 +80,7 @@ def _general(a: ArrayLike, b: ArrayLike, left: bool, right: bool, homogeneous: b
 
 
 @intercepts("scipy.linalg:eigvals")
+@checks_finite
 def eigvals(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -134,6 +137,7 @@ DRIVERS = (None, "ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
 
 
 @intercepts("scipy.linalg:eigh")
+@checks_finite
 def eigh(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -214,6 +218,7 @@ def _standard(
 
 
 @intercepts("scipy.linalg:eigvalsh")
+@checks_finite
 def eigvalsh(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -274,6 +279,7 @@ def _selected(
 
 
 @intercepts("scipy.linalg:eigh_tridiagonal")
+@checks_finite
 def eigh_tridiagonal(
     d: ArrayLike,
     e: ArrayLike,
@@ -302,6 +308,7 @@ def eigh_tridiagonal(
 
 
 @intercepts("scipy.linalg:eigvalsh_tridiagonal")
+@checks_finite
 def eigvalsh_tridiagonal(
     d: ArrayLike,
     e: ArrayLike,
@@ -315,6 +322,7 @@ def eigvalsh_tridiagonal(
 
 
 @intercepts("scipy.linalg:eig_banded")
+@checks_finite
 def eig_banded(
     a_band: ArrayLike,
     lower: bool = False,
@@ -333,6 +341,7 @@ def eig_banded(
 
 
 @intercepts("scipy.linalg:eigvals_banded")
+@checks_finite
 def eigvals_banded(
     a_band: ArrayLike,
     lower: bool = False,
@@ -348,6 +357,7 @@ def eigvals_banded(
 
 
 @intercepts("scipy.linalg:svd")
+@checks_finite
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
@@ -371,6 +381,7 @@ def svd(
 
 
 @intercepts("scipy.linalg:svdvals")
+@checks_finite
 def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return svd(a, compute_uv=False)
 
@@ -389,6 +400,7 @@ def orth(A: ArrayLike, rcond: float | Traced | None = None) -> Any:
 
 
 @intercepts("scipy.linalg:null_space")
+@checks_finite
 def null_space(
     A: ArrayLike,
     rcond: float | Traced | None = None,
