@@ -219,3 +219,9 @@ def test_what_has_no_derivative_says_so():
         wg.grad(lambda n: stats.ksone.cdf(0.1, n))(10.0)
     with pytest.raises(MissingRuleError, match="density"):
         wg.grad(lambda x: stats.kstwo.pdf(x, 10))(0.3)
+
+
+def test_at_the_ends_of_what_parameters_may_be_the_derivative_is_the_one_sided_one() -> None:
+    assert wg.grad(lambda b: stats.rice.logpdf(1.3, b))(0.0) == 0.0
+    assert wg.grad(lambda k: stats.vonmises.logpdf(0.3, k))(0.0) == pytest.approx(np.cos(0.3), rel=1e-14)
+    assert wg.grad(lambda k: stats.vonmises.pdf(0.3, k))(0.0) == pytest.approx(np.cos(0.3) / (2 * np.pi), rel=1e-14)

@@ -379,6 +379,26 @@ def skewnorm_cdf(dist: Distribution, x: Traced, a: Traced) -> Any:
     return by_scipy(dist, "_cdf", (x, a), [lambda x, a, y: call(dist, "_pdf", x, a), by_a])
 
 
+def _turned(z: Traced) -> Any:
+    """|z| − z, which is 0 for z ≥ 0: at 0 the derivative of ``i0e(z)`` is taken as 0, and is −1 from above."""
+    return np.abs(z) - z
+
+
+@instead_of("rice_gen._pdf")
+def rice_pdf(dist: Distribution, x: Traced, b: Traced) -> Any:
+    return x * np.exp(-(x - b) * (x - b) / 2.0 + _turned(x * b)) * sc.i0e(x * b)
+
+
+@instead_of("vonmises_gen._pdf")
+def vonmises_pdf(dist: Distribution, x: Traced, kappa: Traced) -> Any:
+    return np.exp(vonmises_logpdf(dist, x, kappa))
+
+
+@instead_of("vonmises_gen._logpdf")
+def vonmises_logpdf(dist: Distribution, x: Traced, kappa: Traced) -> Any:
+    return kappa * sc.cosm1(x) - np.log(2 * np.pi) - np.log(sc.i0e(kappa)) - _turned(kappa)
+
+
 @instead_of("vonmises_gen._cdf")
 def vonmises_cdf(dist: Distribution, x: Traced, kappa: Traced) -> Any:
     def by_kappa(x: Traced, kappa: Traced, y: Traced) -> Any:
