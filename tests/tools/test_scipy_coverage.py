@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tools import scipy_coverage, scipy_names
@@ -38,6 +40,13 @@ def test_the_page_promises_nothing_that_is_not_so(module: str) -> None:
     done = {r.name.rpartition(".")[2] for r in rows_of(module) if r.status == scipy_coverage.DIFFERENTIABLE}
     assert set(promised.split("`")[1::2]) <= done
     assert promised or not done or f"{scipy_coverage.DIFFERENTIABLE}:" not in section
+
+
+def test_the_readme_has_the_counts_of_the_page() -> None:
+    page, readme = scipy_coverage.path(), scipy_coverage.path().parent.parent / "README.md"
+    counts = re.findall(r"(\d+) have a derivative, of which (\d+) are differentiable", page.read_text(encoding="utf-8"))
+    found = re.findall(r"of (\d+) that have a derivative (\d+) are differentiable", readme.read_text(encoding="utf-8"))
+    assert counts == found != []
 
 
 @pytest.mark.parametrize("module", FUNCTIONS)
