@@ -13,11 +13,11 @@ demo: $(VENV)/installed
 
 # What is marked as deep takes three times as long as all the rest, and is left out; and of random programs there are few.
 test: $(VENV)/with-test
-	HYPOTHESIS_PROFILE=few $(BIN)/pytest -n auto -m "not deep"
+	HYPOTHESIS_PROFILE=few $(BIN)/pytest -n auto --dist worksteal -m "not deep"
 
 # What `make test` leaves out.
 test-deep: $(VENV)/with-test
-	$(BIN)/pytest -n auto -m "deep or hypothesis" $(TESTS)
+	$(BIN)/pytest -n auto --dist worksteal -m "deep or hypothesis" $(TESTS)
 
 # Whether the tests notice small mistakes in rules, derivatives, passes, machine code and watching: tools/mutants.py.
 # A sample, of which one that survives is more than two in a hundred. Of 500, 0.98 are to be caught, the tool's default.

@@ -235,7 +235,7 @@ def failures(functions: dict[str, Any]) -> tuple[dict[str, str], Counter[str]]:
     counts: Counter[str] = Counter()
     known = {id(one.target) for one in TABLE.values()}
     for name, f in functions.items():
-        if id(f) in known:
+        if known & {id(f), *map(id, functions_of(f))}:
             counts["intercepted already"] += 1
             continue
         try:
