@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -225,3 +226,16 @@ def test_at_the_ends_of_what_parameters_may_be_the_derivative_is_the_one_sided_o
     assert wg.grad(lambda b: stats.rice.logpdf(1.3, b))(0.0) == 0.0
     assert wg.grad(lambda k: stats.vonmises.logpdf(0.3, k))(0.0) == pytest.approx(np.cos(0.3), rel=1e-14)
     assert wg.grad(lambda k: stats.vonmises.pdf(0.3, k))(0.0) == pytest.approx(np.cos(0.3) / (2 * np.pi), rel=1e-14)
+
+
+def test_moments_of_any_order() -> None:
+    def moments(p: Any) -> Any:
+        gamma, poisson = stats.gamma(p[0], loc=p[1], scale=p[2]), stats.poisson
+        return np.stack([*[gamma.moment(n) for n in range(7)], *[poisson.moment(n, p[0], loc=p[1]) for n in (1, 3)]])
+
+    p = np.array([2.3, 0.4, 1.3])
+    np.testing.assert_allclose(wg.jit(moments)(p), moments(p), rtol=1e-12)
+    wg.check_derivatives(moments, p, order=2)
+    assert wg.grad(lambda s: stats.norm.moment(2, scale=s))(1.5) == pytest.approx(3.0, rel=1e-14)
+    with pytest.raises(ValueError, match="must be positive"):
+        wg.grad(lambda s: stats.norm.moment(-1, scale=s))(1.5)

@@ -8,6 +8,7 @@ where y is in the support, and NaN where an argument is not allowed. SciPy evalu
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -258,6 +259,39 @@ def stats(self: Distribution, *args: Any, moments: str = "mv", **kwds: Any) -> A
         value = np.where(given.is_valid & (loc == loc), as_double(array(value, near)), np.nan)
         results.append(scalar(np.broadcast_to(value, shape)))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+@intercepts(PLACE + "rv_generic.moment")
+def moment(self: Distribution, order: int, *args: Any, **kwds: Any) -> Any:
+    """E Xⁿ = Σ_k (n over k) locⁿ⁻ᵏ scaleᵏ m_k, of the moments m_k of the standard distribution."""
+    if int(order) != order:
+        raise ValueError("Moment must be an integer.")
+    if order < 0:
+        raise ValueError("Moment must be positive.")
+    n, given = int(order), arguments_of(self, args, kwds)
+    near = (*given.shapes, given.loc, given.scale)
+    loc, scale = as_array(given.loc), as_array(given.scale)
+    standard = [1.0, *_standard_moments(self, given.shapes, n)]
+    value: Any = sum(math.comb(n, k) * loc ** (n - k) * scale**k * m for k, m in enumerate(standard))
+    value = np.where(given.is_valid & (loc == loc), as_double(array(value, near)), np.nan)
+    return scalar(np.broadcast_to(value, np.broadcast_shapes(*[np.shape(x) for x in near])))
+
+
+def _standard_moments(self: Distribution, shapes: Sequence[Any], n: int) -> list[Any]:
+    """The moments about 0 up to the n-th: up to the fourth of mean, variance, skew and kurtosis, as SciPy's."""
+    if n == 0:
+        return []
+    found = stats(self, *shapes, moments="mvsk"[:n])
+    mean, variance, skew, kurtosis = [*(found if n > 1 else [found]), 0.0, 0.0, 0.0][:4]
+    third = skew * variance**1.5
+    fourth = (kurtosis + 3) * variance**2
+    known = [
+        mean,
+        variance + mean**2,
+        third + 3 * mean * variance + mean**3,
+        fourth + 4 * mean * third + 6 * mean**2 * variance + mean**4,
+    ]
+    return [*known[:n], *[call(self, "_munp", k, *shapes) for k in range(5, n + 1)]]
 
 
 @intercepts(PLACE + "rv_generic.entropy")
