@@ -28,11 +28,13 @@ import numpy as np
 from wengert.ad.activity import active_operands
 from wengert.errors import SolverWarning, message
 from wengert.higher.bodies import batched, pulled, pushed, select_outputs
+from wengert.ops.elementwise import cast, equal, select
 from wengert.ops.kernels import Callback, View, flops, free, whole
 from wengert.ops.linalg.solutions import solve
 from wengert.ops.op import NONE, ZERO, Op, named
+from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, embed_diagonal, full, reshape, transpose
-from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
+from wengert.tape import Atom, Aval, Instr, Lit, Tape, current_builder, splice
 
 Array = np.ndarray[Any, Any]
 
@@ -226,7 +228,12 @@ def _pullback(ct: Any, *xs_y: Any, operand: int, equation: Equation, wrt: tuple[
     ct_f = _solved(equation, y, takes, ct, True)
     joint = select_outputs(pulled(equation.function, wrt, (0,)), range(1, 1 + len(wrt)))
     found = splice(current_builder(), joint, [*takes[: equation.constants], y, ct_f], ())
-    return found[wrt.index(operand - 1)]
+    own = found[wrt.index(operand - 1)]
+    if not equation.name or equation.axes:
+        return own
+    total = sum_(ct_f, axis=tuple(range(ct_f.aval.ndim)))  # NaN stays, also where f has the slope 0, as at a jump
+    doubt = select(equal(total, total), Lit(0, total.aval.dtype), total)
+    return own + broadcast_to(cast(doubt, own.aval.dtype), shape=own.aval.shape)
 
 
 def _keep(instr: Instr, active: Any) -> Instr:

@@ -154,3 +154,11 @@ def test_solvers_within_solvers() -> None:
     f = lambda p: optimize.newton(lambda x: x * inner(x) - p, 1.5, tol=1e-12)
     check_solution(f, 2.0)
     assert wg.grad(f)(2.0) == pytest.approx(2 / 3 * 2 ** (-1 / 3), rel=1e-8)
+
+
+def test_a_change_of_sign_by_a_jump_is_no_solution_with_a_derivative() -> None:
+    """The derivative was 0, since that of the sign is."""
+    f = lambda a: optimize.brentq(lambda z: np.sign(z - a) if z > 0 else z - a, -1, 3)
+    for slope in (wg.grad(f), wg.jit(wg.grad(f)), lambda a: wg.jvp(f, (a,), (1.0,))[1]):
+        with pytest.warns(wg.SolverWarning, match="no derivative here"):
+            assert np.isnan(slope(0.6))
