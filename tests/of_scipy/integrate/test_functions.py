@@ -95,3 +95,29 @@ def test_what_captures_nothing_traced_is_scipys_own() -> None:
 
     assert wg.grad(f)(1.0) == pytest.approx(1 / 3)
     assert wg.jit(wg.grad(f), strict=True)(1.0) == pytest.approx(1 / 3)
+
+
+WEIGHTED = {
+    "cos": lambda w: integrate.quad(lambda t: np.exp(-t), 0, 3, weight="cos", wvar=w)[0],
+    "alg": lambda w: integrate.quad(lambda t: np.exp(-w * t), 0, 3, weight="alg", wvar=(w, 0.5))[0],
+    "cauchy": lambda w: integrate.quad(lambda t: np.exp(-t), 0, 3, weight="cauchy", wvar=w)[0],
+    "nquad": lambda w: integrate.nquad(lambda x, y: w, [(0, 1)] * 2, opts=[{"weight": "sin", "wvar": w}, {}])[0],
+    "nquad, a limit": lambda w: integrate.nquad(
+        lambda x, y: x * y, [(0, w), (0, 1)], opts=[{"weight": "sin", "wvar": 2.0}, {}]
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_weight_that_moves_is_refused(name: str) -> None:
+    for transform in (wg.grad, lambda f: wg.jit(wg.grad(f), strict=True)):
+        with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"traced, and (.|\n)*weight=None; .*func\(t\)"):
+            transform(WEIGHTED[name])(0.6)
+
+
+def test_the_first_term_of_a_sum_is_refused_where_it_moves() -> None:
+    if hasattr(integrate, "nsum"):
+        for f in (lambda a: integrate.nsum(lambda k: k**-2.0, a, np.inf).sum,
+                  lambda h: integrate.nsum(lambda k: h * k**-2.0, 1, np.inf, step=h).sum):  # fmt: skip
+            with pytest.raises(wg.errors.UnsupportedFunctionError, match="a or step is traced"):
+                wg.grad(f)(1.0)

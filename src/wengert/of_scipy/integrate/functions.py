@@ -62,6 +62,31 @@ def _quad_info(f: RunFunction, a: Array, b: Array, **settings: Any) -> tuple[Any
     return info["neval"], info.get("last", -1)
 
 
+WITHOUT_WEIGHT = {
+    "cos": "func(t) * np.cos(wvar * t)",
+    "sin": "func(t) * np.sin(wvar * t)",
+    "alg": "func(t) * (t - a) ** alpha * (b - t) ** beta",
+    "alg-loga": "func(t) * (t - a) ** alpha * (b - t) ** beta * np.log(t - a)",
+    "alg-logb": "func(t) * (t - a) ** alpha * (b - t) ** beta * np.log(b - t)",
+    "alg-log": "func(t) * (t - a) ** alpha * (b - t) ** beta * np.log(t - a) * np.log(b - t)",
+    "cauchy": "(func(t) - func(c)) / (t - c), and func(c) * np.log((b - c) / (c - a)) added",
+}
+
+
+def _plain(name: str, a: ArrayLike, b: ArrayLike, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of SciPy's quad as plain values; a weight that moves with a traced value is refused."""
+    weight = given.get("weight")
+    if weight is not None:
+        function = WITHOUT_WEIGHT.get(weight, "the function times its weight")
+        if holds_unsettled([a, b]):
+            raise unsupported(f"{name}: limits are traced, and there is a weight", f"weight=None; {function}")
+        if holds_unsettled([given.get("wvar")]):
+            raise unsupported(
+                f"{name}: wvar is traced, and the weight {weight!r} has no derivative", f"weight=None; {function}"
+            )
+    return {key: settled(value) for key, value in given.items()}
+
+
 OPTIONS = ("epsabs", "epsrel", "limit", "points", "weight", "wvar", "wopts", "maxp1", "limlst")
 
 
@@ -85,7 +110,7 @@ def quad(
 ) -> Any:
     rest = args if isinstance(args, tuple) else (args,)
     values = [epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst]
-    settings: dict[str, Any] = dict(zip(OPTIONS, map(settled, values), strict=True))
+    settings = _plain("scipy.integrate.quad", a, b, dict(zip(OPTIONS, values, strict=True)))
     called = lambda t: func(t, *rest)
     if not complex_func:
         return _quad_of(called, a, b, full_output, settings)
@@ -100,8 +125,6 @@ def quad(
 def _quad_of(
     f: Callable[..., Any], a: ArrayLike, b: ArrayLike, full_output: bool | int, settings: dict[str, Any]
 ) -> Any:
-    if settings["weight"] is not None and holds_unsettled([a, b]):
-        raise unsupported("scipy.integrate.quad: limits are traced, and there is a weight", "weight=None")
     values = record_function("scipy.integrate.quad", lambda t: _one(f(t)), NUMBER)
     need_traced(values, a, b)
     limits = [number(a), number(b)]
@@ -118,8 +141,9 @@ def _one(x: Any) -> Any:
     return np.reshape(x, ()) if np.ndim(x) else x
 
 
-def _inner(f: Callable[..., Any], a: Any, b: Any, settings: dict[str, Any]) -> tuple[Any, Any]:
+def _inner(f: Callable[..., Any], a: Any, b: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
     """An integral within another one, or around others."""
+    settings = _plain("scipy.integrate.nquad", a, b, given)
     values = record_function("scipy.integrate.nquad", lambda t: _one(f(t)), NUMBER)
     return integrated(_quad, values, [number(a), number(b)], **settings)
 
@@ -130,10 +154,9 @@ def _repeated(f: Callable[..., Any], ranges: Sequence[Any], options: Sequence[An
     def over(later: tuple[Any, ...], k: int) -> Any:
         low, high = ranges[k](*later, *args) if callable(ranges[k]) else ranges[k]
         given = options[k](*later, *args) if callable(options[k]) else options[k]
-        settings = {name: settled(value) for name, value in given.items()}
         if k == 0:
-            return _inner(lambda x: f(x, *later, *args), low, high, settings)
-        return _inner(lambda x: over((x, *later), k - 1)[0], low, high, settings)
+            return _inner(lambda x: f(x, *later, *args), low, high, given)
+        return _inner(lambda x: over((x, *later), k - 1)[0], low, high, given)
 
     whole = record_function("scipy.integrate.nquad", lambda: over((), len(ranges) - 1)[0])
     plain = [x for r in ranges if not callable(r) for x in r]
@@ -325,7 +348,7 @@ def _answer_nsum() -> None:
         maxterms: int = 2**20,
         tolerances: Any = None,
     ) -> Any:
-        """The limits are integers, by which a sum does not move."""
+        """The terms are those at a, a + step, ..., up to b; by b the sum does not move."""
         name = "scipy.integrate.nsum"
         if log:
             raise unsupported(f"{name}: log is not traced", "log=False")
@@ -334,6 +357,8 @@ def _answer_nsum() -> None:
         rest = args if isinstance(args, tuple) else (args,)
         values = record_function(name, lambda t: f(t, *rest, **(kwargs or {})), NUMBER)
         need_traced(values, a, b)
+        if holds_unsettled([a, step]):
+            raise unsupported(f"{name}: a or step is traced", "f(a + k * step), summed over integers k from 0")
         settings = settled({"step": step, "maxterms": maxterms, "tolerances": tolerances})
         value, error = integrated(_nsum, values, [number(a), number(b)], has_limits=False, **settings)
         return result(sum=value, error=error)
