@@ -89,6 +89,7 @@ def _pushforward(xs: Any, dxs: Any, y: Any, *, integrand: Integrand, maps: Any) 
         if d is None or not integrand.has_limits:
             continue
         value = _at(integrand, operands, which, maps)
+        d = select(isfinite(operands[n + which]), d, Lit(0.0, d.aval.dtype))  # an infinite limit does not move
         term = value * _beside(d, value.aval, maps, [m[1][n + which] for m in maps])
         term = -term if sign < 0 else term
         total = term if total is None else total + term

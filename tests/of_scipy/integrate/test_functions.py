@@ -121,3 +121,32 @@ def test_the_first_term_of_a_sum_is_refused_where_it_moves() -> None:
                   lambda h: integrate.nsum(lambda k: h * k**-2.0, 1, np.inf, step=h).sum):  # fmt: skip
             with pytest.raises(wg.errors.UnsupportedFunctionError, match="a or step is traced"):
                 wg.grad(f)(1.0)
+
+
+INFINITE = {
+    "quad": lambda s: integrate.quad(lambda t: np.exp(-t * t * s), -np.inf * s, np.inf * s)[0],
+    "quad, reversed": lambda s: -integrate.quad(lambda t: np.exp(-t * t * s), np.inf * s, -np.inf)[0],
+    "quad_vec": lambda s: integrate.quad_vec(lambda t: np.exp(-t * t * s), -np.inf * s, np.inf)[0],
+    "nquad": lambda s: integrate.nquad(lambda x, y: np.exp(-s * x * x - np.pi * y * y), [(-np.inf * s, np.inf)] * 2)[0],
+}
+if hasattr(integrate, "tanhsinh"):
+    INFINITE["tanhsinh"] = lambda s: integrate.tanhsinh(lambda t: np.exp(-t * t * s), -np.inf * s, np.inf).integral
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_an_infinite_limit_does_not_move(name: str) -> None:
+    """∫ exp(−s t²) = √(π/s), whose derivative is −√π/2 s^(−3/2)."""
+    f, slope = INFINITE[name], lambda s: -np.sqrt(np.pi) / 2 * s**-1.5
+    assert wg.value_and_grad(f)(1.3) == pytest.approx((np.sqrt(np.pi / 1.3), slope(1.3)), rel=1e-7)
+    assert wg.jvp(f, (1.3,), (1.0,))[1] == pytest.approx(slope(1.3), rel=1e-7)
+    assert wg.jit(wg.grad(f))(1.2) == pytest.approx(slope(1.2), rel=1e-7)
+    assert wg.grad(wg.grad(f))(1.3) == pytest.approx(0.75 * np.sqrt(np.pi) * 1.3**-2.5, rel=1e-7)
+
+
+def test_a_limit_that_is_finite_or_infinite_in_one_program() -> None:
+    f = wg.jit(wg.grad(lambda b: integrate.quad(lambda t: np.exp(-t), 0, b)[0]))
+    for b in (1.0, np.inf, 2.0, np.inf):
+        assert f(b) == pytest.approx(np.exp(-b))
+    assert wg.vmap(wg.grad(lambda b: integrate.quad(lambda t: np.exp(-t), 0, b)[0]))(np.array([1.0, np.inf])) == (
+        pytest.approx([np.exp(-1.0), 0.0])
+    )

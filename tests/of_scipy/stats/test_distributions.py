@@ -239,3 +239,27 @@ def test_moments_of_any_order() -> None:
     assert wg.grad(lambda s: stats.norm.moment(2, scale=s))(1.5) == pytest.approx(3.0, rel=1e-14)
     with pytest.raises(ValueError, match="must be positive"):
         wg.grad(lambda s: stats.norm.moment(-1, scale=s))(1.5)
+
+
+EXPECTED = {
+    "scale": lambda s: stats.norm.expect(lambda z: z**2, scale=s),
+    "frozen": lambda s: stats.norm(s, s).expect(lambda z: z**2 * s),
+    "conditional": lambda s: stats.norm.expect(lambda z: z**2, scale=s, conditional=True),
+    "a bound": lambda s: stats.norm.expect(lambda z: z**2, scale=s, lb=-s, conditional=True),
+    "bounds at infinity": lambda s: stats.norm.expect(lambda z: z**2, scale=s, lb=-np.inf * s, ub=np.inf),
+    "half a line": lambda s: stats.gamma.expect(lambda z: z**2, args=(s + 1,), loc=s, scale=s),
+    "a finite support": lambda s: stats.powerlaw.expect(lambda z: z**2, args=(s + 2,), loc=s, scale=s),
+    "a support of shapes": lambda s: stats.truncnorm.expect(lambda z: z**2, args=(-s, np.inf), scale=s),
+    "mean": lambda s: stats.t.expect(args=(s + 5,), loc=s, scale=s),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_expectations(name):
+    f = EXPECTED[name]
+    slope = (f(1.3 + 1e-4) - f(1.3 - 1e-4)) / 2e-4
+    value, by_reverse = wg.value_and_grad(f)(1.3)
+    np.testing.assert_allclose(value, f(1.3), rtol=1e-14)
+    np.testing.assert_allclose([by_reverse, wg.jvp(f, (1.3,), (1.0,))[1]], slope, rtol=1e-6)
+    np.testing.assert_allclose(wg.vmap(wg.grad(f))(np.array([1.3])) if "infinity" not in name else slope, slope, 1e-6)
+    np.testing.assert_allclose(wg.jit(wg.grad(f), strict=True)(1.3), slope, rtol=1e-6)

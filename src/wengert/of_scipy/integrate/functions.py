@@ -7,6 +7,7 @@ by the same routine of SciPy's, to the same tolerance: :mod:`wengert.higher.inte
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import scipy.integrate
 from numpy.typing import ArrayLike
 
 from wengert.api.solving import RunFunction, integrated, record_function, run_routine
+from wengert.errors import ConcretizationError
 from wengert.of_scipy.optimize.calls import (
     COUNT,
     NUMBER,
@@ -30,6 +32,34 @@ from wengert.of_scipy.optimize.calls import (
 )
 from wengert.tape import Aval
 from wengert.tracing.arguments import holds_unsettled, unsupported
+from wengert.tracing.stack import bodies, current_trace, open_traces
+
+# --------------------------------------------------------------------------------------------------------- limits
+
+
+def infinity(x: ArrayLike) -> float | None:
+    """∞ or −∞, where a number is seen to be that; None of any other, and in a batch."""
+    limit, trace = number(x), current_trace()
+    around = bodies()
+    if limit.ndim or (around and not all(t.concrete for t in open_traces()[: around[0].level - 1])):
+        return None
+    refusal = None if trace is None else trace.looking.refusal
+    try:
+        found = float(np.asarray(settled(np.where(np.isinf(limit), np.sign(limit), 0.0))))
+    except ConcretizationError:
+        if trace is not None:
+            trace.looking.refusal = refusal
+        return None
+    return math.copysign(math.inf, found) if found else None
+
+
+def end(x: ArrayLike) -> Any:
+    """A limit as an array. What is infinite is a constant: it stays there, though it is computed from what moves, as
+    −inf * scale is, whose derivative would be 0 * inf."""
+    limit = number(x)
+    found = infinity(limit) if holds_unsettled(limit) else None
+    return limit if found is None else number(found)
+
 
 # ----------------------------------------------------------------------------------------------------------- quad
 
@@ -127,7 +157,7 @@ def _quad_of(
 ) -> Any:
     values = record_function("scipy.integrate.quad", lambda t: _one(f(t)), NUMBER)
     need_traced(values, a, b)
-    limits = [number(a), number(b)]
+    limits = [end(a), end(b)]
     found = integrated(_quad, values, limits, **settings)
     if not full_output:
         return found
@@ -145,7 +175,7 @@ def _inner(f: Callable[..., Any], a: Any, b: Any, given: Mapping[str, Any]) -> t
     """An integral within another one, or around others."""
     settings = _plain("scipy.integrate.nquad", a, b, given)
     values = record_function("scipy.integrate.nquad", lambda t: _one(f(t)), NUMBER)
-    return integrated(_quad, values, [number(a), number(b)], **settings)
+    return integrated(_quad, values, [end(a), end(b)], **settings)
 
 
 def _repeated(f: Callable[..., Any], ranges: Sequence[Any], options: Sequence[Any], args: tuple[Any, ...]) -> Any:
@@ -246,7 +276,7 @@ def quad_vec(
         raise unsupported("scipy.integrate.quad_vec: full_output is not traced", "full_output=False")
     settings = {"epsabs": epsabs, "epsrel": epsrel, "norm": norm, "cache_size": cache_size, "limit": limit,
                 "points": points, "quadrature": quadrature}  # fmt: skip
-    value, error = integrated(_quad_vec, values, [number(a), number(b)], **settled(settings))
+    value, error = integrated(_quad_vec, values, [end(a), end(b)], **settled(settings))
     return value, error.reshape(-1)[0] if error.size else 0.0
 
 
@@ -312,7 +342,7 @@ def _answer_tanhsinh() -> None:
         rest = args if isinstance(args, tuple) else (args,)
         values = record_function(name, lambda t: f(t, *rest, **(kwargs or {})), NUMBER)
         need_traced(values, a, b)
-        limits = [number(a), number(b)]
+        limits = [end(a), end(b)]
         settings = settled({"maxlevel": maxlevel, "minlevel": minlevel, "atol": atol, "rtol": rtol})
         value, error = integrated(_tanhsinh, values, limits, **settings)
         out = [Aval(values.out.shape, kind.dtype) for kind in (TRUTH, COUNT, COUNT, COUNT)]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import special as sc
 from scipy.special import _ufuncs as scu
-from scipy.stats import chi2, gamma
+from scipy.stats import chi2, gamma, rv_continuous
 
 import wengert as wg
+from wengert.of_scipy.integrate.functions import infinity
 from wengert.of_scipy.stats.integrals import above, between
 from wengert.of_scipy.stats.known import Slope, known, slope_of, slopes_of
 from wengert.of_scipy.stats.methods import (
     FORMULAS,
     Distribution,
+    Standard,
     by_scipy,
     call,
     code_of,
@@ -28,6 +30,8 @@ from wengert.of_scipy.stats.methods import (
     with_formula,
 )
 from wengert.tracing.arguments import Traced
+from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.interception.python_functions import original
 
 EULER, ZETA3 = 0.577215664901532860606, 1.202056903159594285399
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
@@ -563,6 +567,42 @@ def truncnorm_munp(dist: Distribution, n: int, a: Traced, b: Traced) -> Any:
     for k in range(1, int(n) + 1):
         moments.append(p_a * low ** (k - 1) - p_b * high ** (k - 1) + (k - 1) * moments[-2])
     return moments[-1]
+
+
+# ----------------------------------------------------------------------------------------------------- expectations
+
+
+class _Expecting(Standard):
+    """A distribution as SciPy's ``expect`` sees it: at infinity its distribution function is constant, and the
+    quantiles, at which ``expect`` splits the integral, are constants to derivatives."""
+
+    def cdf(self, limits: Sequence[Traced], *shapes: Traced, **kwds: Any) -> list[Any]:
+        is_infinite = [type(x) is float and math.isinf(x) for x in limits]
+        at = lambda x: self._dist.cdf(x, *shapes, **kwds)
+        return [float(x > 0) if known else at(x) for x, known in zip(limits, is_infinite, strict=True)]
+
+    def _ppf(self, *xs: Traced) -> Any:
+        return wg.stop_gradient(call(self._dist, "_ppf", *map(wg.stop_gradient, xs)))
+
+
+@intercepts("scipy.stats:rv_continuous.expect")
+def expect(
+    self: Distribution,
+    func: Callable[..., Any] | None = None,
+    args: tuple[Any, ...] = (),
+    loc: Traced = 0,
+    scale: Traced = 1,
+    lb: Traced | None = None,
+    ub: Traced | None = None,
+    conditional: bool = False,
+    **kwds: Any,
+) -> Any:
+    """SciPy's own, whose limits at infinity stay there: loc − inf * scale has no derivative."""
+    limits: list[Any] = [lb, ub]
+    for k, end in enumerate(self._get_support(*args)):
+        found = infinity(end if limits[k] is None else limits[k])
+        limits[k] = limits[k] if found is None else found
+    return original(rv_continuous.expect)(_Expecting(self), func, args, loc, scale, *limits, conditional, **kwds)
 
 
 # ------------------------------------------------------------------------------------------ moments and entropies
