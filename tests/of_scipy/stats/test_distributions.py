@@ -263,3 +263,38 @@ def test_expectations(name):
     np.testing.assert_allclose([by_reverse, wg.jvp(f, (1.3,), (1.0,))[1]], slope, rtol=1e-6)
     np.testing.assert_allclose(wg.vmap(wg.grad(f))(np.array([1.3])) if "infinity" not in name else slope, slope, 1e-6)
     np.testing.assert_allclose(wg.jit(wg.grad(f), strict=True)(1.3), slope, rtol=1e-6)
+
+
+INTEGRATED = {
+    "vonmises": ((1.3,), 0.3),
+    "norminvgauss": ((1.5, 0.4), 0.2),
+    "genhyperbolic": ((0.5, 1.4, 0.3), 0.2),
+    "geninvgauss": ((1.5, 0.4), 1.2),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.deep("seconds each")) if "hyper" in name or "norm" in name else name
+        for name in INTEGRATED
+    ],
+)
+def test_mixed_second_derivatives_of_an_integral(name):
+    """∂²F/∂x∂θ is ∂p/∂θ; in loc it is that with the other sign."""
+    d = getattr(stats, name)
+    shapes, x = INTEGRATED[name]
+    loc, scale = 0.1, 1.2
+    at = np.array([x + loc, *shapes, loc, scale])
+    by_hand = np.asarray(wg.grad(lambda q: d.pdf(*q))(at))[1:-2]
+    second = np.asarray(wg.hessian(lambda q: d.cdf(*q))(at))
+    np.testing.assert_allclose(second[0, 1:-2], by_hand, rtol=1e-7)
+    np.testing.assert_allclose(second[-2, 1:-2], -by_hand, rtol=1e-7)
+    np.testing.assert_allclose(second, second.T, rtol=1e-9, atol=1e-12)
+    for method, first in (("logsf", at[0]), ("ppf", 0.3)):
+        near, f = np.array([first, *at[1:]]), getattr(d, method)
+        second = np.asarray(wg.hessian(lambda q, f=f: f(*q))(near))
+        np.testing.assert_allclose(second, second.T, rtol=1e-8, atol=1e-9)
+        slope, h = wg.grad(lambda q, f=f: f(*q)), 1e-4 * np.eye(len(at))[0]
+        difference = (8 * (slope(near + h) - slope(near - h)) - slope(near + 2 * h) + slope(near - 2 * h)) / 12e-4
+        np.testing.assert_allclose(second[0], difference, rtol=1e-5, atol=1e-6)

@@ -406,7 +406,7 @@ def vonmises_logpdf(dist: Distribution, x: Traced, kappa: Traced) -> Any:
 @instead_of("vonmises_gen._cdf")
 def vonmises_cdf(dist: Distribution, x: Traced, kappa: Traced) -> Any:
     def by_kappa(x: Traced, kappa: Traced, y: Traced) -> Any:
-        end = wg.stop_gradient(x - 2 * math.pi * np.round(x / (2 * math.pi)))
+        end = x - 2 * math.pi * np.round(x / (2 * math.pi))
         ndim = max(np.ndim(x), np.ndim(kappa))
         return slope_of(lambda k: between(lambda t: call(dist, "_pdf", t, k), -math.pi, end, ndim), 0, kappa)
 

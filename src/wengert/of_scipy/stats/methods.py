@@ -227,7 +227,7 @@ def integrated(dist: Distribution, name: str, *xs: Traced) -> Any:
 
     def by_shape(k: int) -> Slope:
         def slope(*xs_y: Traced) -> Any:
-            return slope_of(lambda x, *shapes: mass(dist, wg.stop_gradient(x), shapes, is_above), k, *xs_y[:-1])
+            return slope_of(lambda x, *shapes: mass(dist, x, shapes, is_above), k, *xs_y[:-1])
 
         return slope
 
