@@ -41,14 +41,16 @@ class OdeResult(OptimizeResult):
 class Solution:
     """y as a function of t: ``sol(t)`` of shape (n,), or (n, m) for m times."""
 
-    def __init__(self, fun: Callable[..., Any], options: Options, given: Given, followed: Followed) -> None:
-        self._fun, self._options, self._given, self._followed = fun, options, given, followed
+    def __init__(
+        self, fun: Callable[..., Any], options: Options, given: Given, followed: Followed, event: Real | None = None
+    ) -> None:
+        """``event`` is when the solution ends before t_span does."""
+        self._fun, self._options, self._given, self._followed, self._event = fun, options, given, followed, event
 
     @property
     def ts(self) -> Any:
         """The times between steps."""
-        found = self._followed.found
-        return found.times[: int(found.count) + 1]
+        return _between_steps(self._given, self._followed.found, self._event)
 
     @property
     def t_min(self) -> Any:
@@ -84,15 +86,15 @@ def result(
             ts, ys = ts[is_there], ys[:, is_there]
     else:
         k = int(found.count)
-        ts, ys = found.times[: k + 1], found.states[: k + 1, : given.y0.size].T
+        ts = _between_steps(given, found, None if reached is None else reached[0])
+        ys = found.states[: k + 1, : given.y0.size].T
         if reached is not None:
-            t, y = reached
-            ts, ys = np.concatenate([ts[:-1], [t]]), np.concatenate([ys[:, :-1], y[:, None]], axis=1)
+            ys = np.concatenate([ys[:, :-1], reached[1][:, None]], axis=1)
     nfev, njev, nlu = found.costs
     return OdeResult(
         t=ts,
         y=ys,
-        sol=Solution(fun, options, given, followed) if dense_output else None,
+        sol=Solution(fun, options, given, followed, None if reached is None else reached[0]) if dense_output else None,
         t_events=t_events,
         y_events=y_events,
         nfev=nfev,
@@ -102,6 +104,16 @@ def result(
         message=message,
         success=status >= 0,
     )
+
+
+def _between_steps(given: Given, found: SearchState, event: Real | None) -> Any:
+    """The times between steps. The first and the last are those of t_span, or the last is that of the event that ends
+    the solution: these move. The others the search has chosen: they are constants, as they are to the states there."""
+    k = int(found.count)
+    if k == 0:
+        return np.concatenate([[given.t0]])
+    end = given.t1 if int(found.status) == FINISHED else found.times[k]
+    return np.concatenate([[given.t0], found.times[1:k], [end if event is None else event]])
 
 
 def check_batch(options: Options) -> None:

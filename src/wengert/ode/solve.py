@@ -84,8 +84,9 @@ def solve_ivp(
         ``dense_output`` or an event that is not terminal asks for them.
 
     Derivatives, of any order, exist in y0, args, what ``fun`` captures, t_span
-    and t_eval, and in the times of events. Within a traced function the number of steps is a path of its own where
-    ``t_eval`` is None, and so is the number of events.
+    and t_eval, and in the times of events. Where ``t_eval`` is None, the first and the last t move with t_span, or with
+    the event that ends the solution; the times between are the solver's choice, and constants. Within a traced function
+    the number of steps is a path of its own there, and so is the number of events.
 
     Returns
     -------

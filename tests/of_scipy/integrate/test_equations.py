@@ -97,3 +97,43 @@ def test_odeint_of_what_is_traced_fails_in_three_parts() -> None:
             (RuntimeError, TypeError), match=what + r"[^\n]*\n  at .*test_equations(.|\n)*  try    solve_ivp"
         ):
             wg.grad(f)(1.0)
+
+
+def decay(t: Any, y: Any) -> Any:
+    return -y
+
+
+def area(start: Any, end: Any) -> Any:
+    """Nearly ∫ exp(start − t) dt."""
+    found = solve_ivp(decay, (start, end), [1.0], rtol=1e-6, max_step=0.05)
+    return np.trapezoid(found.y[0], found.t)
+
+
+def test_the_ends_of_the_times_move_and_those_between_do_not() -> None:
+    for f, slope in (
+        (lambda end: solve_ivp(decay, (0.0, end), [1.0]).t[-1], 1.0),
+        (lambda start: solve_ivp(decay, (start, 3.0), [1.0]).t[0], 1.0),
+        (lambda end: solve_ivp(decay, (0.0, end), [1.0]).t[1], 0.0),
+        (lambda t: solve_ivp(decay, (t, t), [1.0]).t[0], 1.0),
+        (lambda end: solve_ivp(decay, (0.0, end), [1.0], dense_output=True).sol.t_max, 1.0),
+        (lambda end: area(0.0, end), np.exp(-2.0)),
+        (lambda end: area(3.0, end), np.exp(1.0)),
+        (lambda start: area(start, 3.0), -np.exp(-1.0)),
+    ):
+        assert wg.value_and_grad(f)(2.0) == pytest.approx((f(2.0), slope), rel=1e-3)
+        assert wg.jit(wg.grad(f))(2.0) == pytest.approx(slope, rel=1e-3)
+    assert wg.grad(wg.grad(lambda end: area(0.0, end)))(2.0) == pytest.approx(-np.exp(-2.0), rel=0.02)
+
+
+def test_a_solution_that_an_event_ends_has_its_time_last() -> None:
+    below: Any = lambda t, y: y[0] - 0.3
+    below.terminal = True
+
+    def f(k: Any) -> Any:
+        found = solve_ivp(
+            lambda t, y: -k * y, (0.0, 4.0), [1.0], events=below, dense_output=True, rtol=1e-8, atol=1e-10
+        )
+        return np.array([found.t[-1], found.sol.t_max, found.sol.ts[-1]])
+
+    np.testing.assert_allclose(wg.jvp(f, (1.2,), (1.0,))[0], f(1.2), rtol=1e-6)
+    np.testing.assert_allclose(wg.jvp(f, (1.2,), (1.0,))[1], np.log(0.3) / 1.2**2, rtol=1e-6)
