@@ -280,15 +280,19 @@ def run_routine(
     return tuple(record(solver, [array(x, operands) for x in operands], params))
 
 
+def told(name: str) -> str:
+    """Who solves, and where, for a warning."""
+    trace = current_trace()
+    where = None if trace is None else trace.locate()
+    return name if where is None else f"{name} at {where.where}"
+
+
 def solution(name: str, equation: Recorded, y: ArrayLike, verdict: ArrayLike, axes: int = 0) -> Any:
     """``y``, which a routine found, with the derivatives of the solution of ``equation``.
 
     ``verdict`` is the routine's, a number of :data:`wengert.higher.implicit.VERDICTS`, for each of the examples that
     the first ``axes`` axes of y count. ``name`` says who solved it, in a warning."""
-    trace = current_trace()
-    where = None if trace is None else trace.locate()
-    told = name if where is None else f"{name} at {where.where}"
-    params = {"equation": Equation(equation.tape, len(equation.constants), None, axes, told), "wrt": None}
+    params = {"equation": Equation(equation.tape, len(equation.constants), None, axes, told(name)), "wrt": None}
     return record(root, [array(y), *equation.constants, array(verdict, (y,))], params)
 
 
@@ -305,8 +309,8 @@ def integrated(
     operands = [*f.constants, *numbers]
     traced = [array(x, operands) for x in operands]
     value, error = run_routine(run, [f], numbers, [f.out, f.out], **settings)
-    others = len(numbers) - 2
-    integrand = Integrand(f.tape, len(f.constants), SolverRoutine(run, settings), others, has_limits)
+    routine, others = SolverRoutine(run, settings), len(numbers) - 2
+    integrand = Integrand(f.tape, len(f.constants), routine, others, has_limits, told(f"scipy.integrate.{routine}"))
     return record(integral, [value, *traced], {"integrand": integrand, "maps": ()}), error
 
 

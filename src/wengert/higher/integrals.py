@@ -11,13 +11,17 @@ Source: Flanders (1973), Differentiation under the integral sign, Amer. Math. Mo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from wengert.errors import SolverWarning, message
 from wengert.higher.bodies import alive, batched, pulled, pushed, select_outputs
 from wengert.higher.solvers import Routine, SolvedFunction, solver
-from wengert.ops.elementwise import isfinite, select
-from wengert.ops.kernels import View, free, whole
+from wengert.ops.elementwise import isinf, logical_not, select
+from wengert.ops.kernels import Callback, View, flops, free, whole
 from wengert.ops.op import Op, named
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, reshape
@@ -36,6 +40,8 @@ class Integrand(NamedTuple):
     """The number of these further arrays."""
     has_limits: bool
     """Whether the integral moves with a and b. A sum over integers does not."""
+    name: str
+    """Who integrates, and where, in a warning."""
 
 
 def integrate(integrand: Integrand, operands: Sequence[Atom], maps: tuple[Any, ...] = ()) -> tuple[Any, Any]:
@@ -54,15 +60,16 @@ def _run(tape: Tape, args: Sequence[Atom]) -> Any:
 
 
 def _at(integrand: Integrand, operands: Sequence[Atom], which: int, maps: Sequence[Any]) -> Any:
-    """f at a limit, 0 where the limit is infinite."""
+    """f at a limit, 0 where the limit is infinite, NaN and a warning where f is not finite."""
     n = integrand.constants
     tape, limit = integrand.function, operands[n + which]
     for size, flags in reversed(maps):
         tape = batched(tape, (*flags[:n], flags[n + which]), size)
-    is_there = isfinite(limit)
+    is_there = logical_not(isinf(limit))
     value = _run(tape, [*operands[:n], select(is_there, limit, Lit(0.0, limit.aval.dtype))])
     wide = _beside(is_there, value.aval, maps, [m[1][n + which] for m in maps])
-    return select(wide, value, broadcast_to(Lit(0.0, value.aval.dtype), shape=value.aval.shape))
+    found = select(wide, value, broadcast_to(Lit(0.0, value.aval.dtype), shape=value.aval.shape))
+    return finite_at_a_limit(found, name=integrand.name)
 
 
 def _beside(x: Atom, to: Aval, maps: Sequence[Any], flags: Sequence[bool]) -> Any:
@@ -89,7 +96,7 @@ def _pushforward(xs: Any, dxs: Any, y: Any, *, integrand: Integrand, maps: Any) 
         if d is None or not integrand.has_limits:
             continue
         value = _at(integrand, operands, which, maps)
-        d = select(isfinite(operands[n + which]), d, Lit(0.0, d.aval.dtype))  # an infinite limit does not move
+        d = select(isinf(operands[n + which]), Lit(0.0, d.aval.dtype), d)  # an infinite limit does not move
         term = value * _beside(d, value.aval, maps, [m[1][n + which] for m in maps])
         term = -term if sign < 0 else term
         total = term if total is None else total + term
@@ -122,6 +129,35 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, integrand: I
     y = xs[0] if flags[0] else broadcast_to(xs[0], shape=(size, *xs[0].aval.shape))
     return integral(y, *xs[1:], integrand=integrand, maps=((size, tuple(flags[1:])), *maps))
 
+
+def _finite(x: Any, *, name: str) -> Any:
+    out = np.array(x)
+    is_bad = ~np.isfinite(out)
+    if np.any(is_bad):
+        out[is_bad] = np.nan
+        tries = ["fixed limits by a substitution that smooths the end q: t = q * (1 - u**2), u from 0 to 1"]
+        what = f"{name}: the integrand is not finite at a limit that moves; the derivative by this limit is NaN"
+        warnings.warn(SolverWarning(message(what, tries=tries)), stacklevel=2)
+    return out
+
+
+def _unless_infinite(d: Atom, x: Atom) -> Any:
+    """d, or NaN where x is not finite."""
+    return d + (x - x)
+
+
+finite_at_a_limit = named(
+    Op(  # numbers -> the same, or NaN
+        name="finite_at_a_limit",
+        reference=_finite,
+        type=lambda x, *, name: x,
+        kernel=Callback("it may warn"),
+        cost=flops(10),
+        pushforward=lambda xs, dxs, y, *, name: _unless_infinite(dxs[0], xs[0]),
+        pullback=(lambda ct, x, y, *, name: _unless_infinite(ct, x),),
+        batch=lambda xs, flags, size, *, name: finite_at_a_limit(*xs, name=name),
+    )
+)
 
 integral = named(
     Op(  # the value, constants, a, b, further arrays -> the value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -150,3 +152,41 @@ def test_a_limit_that_is_finite_or_infinite_in_one_program() -> None:
     assert wg.vmap(wg.grad(lambda b: integrate.quad(lambda t: np.exp(-t), 0, b)[0]))(np.array([1.0, np.inf])) == (
         pytest.approx([np.exp(-1.0), 0.0])
     )
+
+
+def pendulum(t: Any, q: Any) -> Any:
+    return 1 / np.sqrt(np.cos(t) - np.cos(q))
+
+
+SINGULAR = {
+    "quad": lambda q: integrate.quad(lambda t: pendulum(t, q), 0, q)[0],
+    "quad, below": lambda q: integrate.quad(lambda t: pendulum(t, q), -q, 0)[0],
+    "quad of a root": lambda q: wg.grad(lambda q: integrate.quad(lambda t: np.sqrt(q - t), 0, q)[0])(q),
+    "complex": lambda q: integrate.quad(lambda t: np.exp(1j * t) * pendulum(t, q), 0, q, complex_func=True)[0].real,
+}
+if hasattr(integrate, "tanhsinh"):
+    SINGULAR["tanhsinh"] = lambda q: integrate.tanhsinh(lambda t: pendulum(t, q), 0, q).integral
+
+
+def quietly(f: Callable[..., Any], *args: Any) -> Any:
+    """What f gives, with SciPy's warnings ignored: the integral of the derivative diverges."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", integrate.IntegrationWarning)
+        return f(*args)
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_an_integrand_that_is_infinite_at_a_limit_that_moves(name: str) -> None:
+    f = SINGULAR[name]
+    assert np.isfinite(f(0.9))
+    for way in (wg.grad(f), wg.jit(wg.grad(f)), lambda q: wg.jvp(f, (q,), (1.0,))[1]):
+        with pytest.warns(wg.SolverWarning, match=r"at test_functions(.|\n)*not finite at a limit(.|\n)*u\*\*2"):
+            assert np.isnan(quietly(way, 0.9))
+    assert np.isfinite(wg.jit(f)(0.9))
+
+
+def test_the_substitution_has_the_derivative() -> None:
+    """√2 K(sin²(q/2))."""
+    f = lambda q: integrate.quad(lambda u: 2 * q * u * pendulum(q * (1 - u * u), q), 0, 1)[0]
+    exact = lambda q: np.sqrt(2) * special.ellipk(np.sin(q / 2) ** 2)
+    assert quietly(wg.grad(f), 0.9) == pytest.approx(wg.grad(exact)(0.9), rel=1e-6)
