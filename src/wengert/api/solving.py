@@ -301,16 +301,19 @@ def integrated(
     f: Recorded,
     numbers: Sequence[Any],
     has_limits: bool = True,
+    is_jump: bool = False,
+    name: str | None = None,
     **settings: Any,
 ) -> tuple[Any, Any]:
     """The integral of f, a function of one number, and the estimate of its error. ``numbers`` are a, b, and arrays that
     are constants to derivatives. ``run`` is called with f and these, for the derivatives of f too, and gives two arrays
-    of the shape that f returns."""
+    of the shape that f returns. ``is_jump``: see Integrand. ``name`` says who integrates, in a warning."""
     operands = [*f.constants, *numbers]
     traced = [array(x, operands) for x in operands]
     value, error = run_routine(run, [f], numbers, [f.out, f.out], **settings)
     routine, others = SolverRoutine(run, settings), len(numbers) - 2
-    integrand = Integrand(f.tape, len(f.constants), routine, others, has_limits, told(f"scipy.integrate.{routine}"))
+    who = told(name or f"scipy.integrate.{routine}")
+    integrand = Integrand(f.tape, len(f.constants), routine, others, has_limits, is_jump, who)
     return record(integral, [value, *traced], {"integrand": integrand, "maps": ()}), error
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from wengert.errors import SolverWarning, message
 from wengert.higher.bodies import alive, batched, pulled, pushed, select_outputs
 from wengert.higher.solvers import Routine, SolvedFunction, solver
-from wengert.ops.elementwise import isinf, logical_not, select
+from wengert.ops.elementwise import absolute, greater, isinf, logical_not, select
 from wengert.ops.kernels import Callback, View, flops, free, whole
 from wengert.ops.op import Op, named
 from wengert.ops.reduce import sum_
@@ -40,6 +40,9 @@ class Integrand(NamedTuple):
     """The number of these further arrays."""
     has_limits: bool
     """Whether the integral moves with a and b. A sum over integers does not."""
+    is_jump: bool
+    """Whether the limits are the two sides of a jump of f, a rounding apart. There f is taken to be infinite where it
+    is larger than at some distance: it has no limit at the jump."""
     name: str
     """Who integrates, and where, in a warning."""
 
@@ -55,6 +58,10 @@ def integrate(integrand: Integrand, operands: Sequence[Atom], maps: tuple[Any, .
     return integral(value, *operands, integrand=integrand, maps=maps), error
 
 
+FARTHER, GROWS = 32.0, 1.1
+"""At 65 times the distance from the jump, f may be smaller by this factor."""
+
+
 def _run(tape: Tape, args: Sequence[Atom]) -> Any:
     return splice(current_builder(), tape, args, ())[0]
 
@@ -67,6 +74,10 @@ def _at(integrand: Integrand, operands: Sequence[Atom], which: int, maps: Sequen
         tape = batched(tape, (*flags[:n], flags[n + which]), size)
     is_there = logical_not(isinf(limit))
     value = _run(tape, [*operands[:n], select(is_there, limit, Lit(0.0, limit.aval.dtype))])
+    if integrand.is_jump and value.aval.dtype.kind == "f":
+        farther = _run(tape, [*operands[:n], limit + FARTHER * (limit - operands[n + 1 - which])])
+        infinite = broadcast_to(Lit(np.inf, value.aval.dtype), shape=value.aval.shape)
+        value = select(greater(absolute(value), GROWS * absolute(farther)), infinite, value)
     wide = _beside(is_there, value.aval, maps, [m[1][n + which] for m in maps])
     found = select(wide, value, broadcast_to(Lit(0.0, value.aval.dtype), shape=value.aval.shape))
     return finite_at_a_limit(found, name=integrand.name)
@@ -136,7 +147,7 @@ def _finite(x: Any, *, name: str) -> Any:
     if np.any(is_bad):
         out[is_bad] = np.nan
         tries = ["fixed limits by a substitution that smooths the end q: t = q * (1 - u**2), u from 0 to 1"]
-        what = f"{name}: the integrand is not finite at a limit that moves; the derivative by this limit is NaN"
+        what = f"{name}: the integrand is not finite at a limit or a point that moves; the derivative by this is NaN"
         warnings.warn(SolverWarning(message(what, tries=tries)), stacklevel=2)
     return out
 

@@ -190,3 +190,65 @@ def test_the_substitution_has_the_derivative() -> None:
     f = lambda q: integrate.quad(lambda u: 2 * q * u * pendulum(q * (1 - u * u), q), 0, 1)[0]
     exact = lambda q: np.sqrt(2) * special.ellipk(np.sin(q / 2) ** 2)
     assert quietly(wg.grad(f), 0.9) == pytest.approx(wg.grad(exact)(0.9), rel=1e-6)
+
+
+def steps(t: Any, p: Any) -> Any:
+    return np.where(t < p, p * t * t, np.exp(t))
+
+
+def of_steps(p: Any, end: Any = 1.0) -> Any:
+    """∫_0^end steps(t, p) dt."""
+    return p * p**3 / 3 + np.exp(end) - np.exp(p)
+
+
+JUMPS: dict[str, tuple[Any, Any]] = {
+    "quad": (lambda p: integrate.quad(steps, 0, 1 + p, (p,), points=[p])[0], lambda p: of_steps(p, 1 + p)),
+    "twice named": (lambda p: integrate.quad(lambda t: steps(t, p), 0, 1, points=[p, 0.5, p])[0], of_steps),
+    "reversed": (lambda p: -integrate.quad(lambda t: steps(t, p), 1, 0, points=np.array([0.5, p]))[0], of_steps),
+    "moved": (lambda p: integrate.quad(lambda t: steps(t, p * p), 0, 1, points=[p * p])[0], lambda p: of_steps(p * p)),
+    "full output": (lambda p: integrate.quad(lambda t: steps(t, p), 0, 1, points=[p], full_output=1)[0], of_steps),
+    "outside": (lambda p: integrate.quad(lambda t: steps(t, p + 3), 0, 1, points=[p + 3])[0], lambda p: (p + 3) / 3),
+    "kink": (lambda p: integrate.quad(lambda t: np.abs(t - p), 0, 1, points=[p])[0], lambda p: p * p - p + 0.5),
+    "complex": (
+        lambda p: integrate.quad(lambda t: 1j * steps(t, p), 0, 1, points=[p], complex_func=True)[0].imag,
+        of_steps,
+    ),
+    "nquad": (
+        lambda p: integrate.nquad(lambda x, y: 2 * y * steps(x, p), [(0, 1)] * 2, opts=[{"points": [p]}, {}])[0],
+        of_steps,
+    ),
+    "nquad, the outer": (
+        lambda p: integrate.nquad(lambda x, y: 2 * x * steps(y, p), [(0, 1)] * 2, opts=[{}, {"points": [p]}])[0],
+        of_steps,
+    ),
+    "quad_vec": (
+        lambda p: np.sum(integrate.quad_vec(lambda t: steps(t, p) * V, 0, 1, points=[p])[0]) / 6,
+        of_steps,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_a_jump_at_a_point_that_is_named(name: str) -> None:
+    f, exact = JUMPS[name]
+    assert wg.value_and_grad(f)(0.3) == pytest.approx((exact(0.3), wg.grad(exact)(0.3)), rel=1e-7, abs=1e-12)
+    assert wg.jvp(f, (0.3,), (1.0,))[1] == pytest.approx(wg.grad(exact)(0.3), rel=1e-7)
+    assert wg.jit(wg.grad(wg.grad(f)))(0.3) == pytest.approx(wg.grad(wg.grad(exact))(0.3), rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda p: integrate.quad(lambda t: np.abs(t - p) ** -0.5, 0, 1, points=[p])[0],
+        lambda p: integrate.quad(lambda t: np.where(t > p, np.abs(t - p) ** -0.2, 0.0), 0, 1, points=[p])[0],
+        wg.grad(lambda p: integrate.quad(lambda t: np.maximum(t - p, 0.0) ** 0.5, 0, 1, points=[p])[0]),
+    ],
+)
+def test_an_integrand_that_is_infinite_at_a_point_that_moves(f: Any) -> None:
+    with pytest.warns(wg.SolverWarning, match="not finite at a limit or a point"):
+        assert np.isnan(quietly(wg.grad(f), 0.3))
+
+
+def test_points_that_move_alone() -> None:
+    f = lambda p: p * integrate.quad(lambda t: np.exp(t), 0, 1, points=[p])[0]
+    assert wg.grad(f)(0.3) == pytest.approx(np.e - 1)

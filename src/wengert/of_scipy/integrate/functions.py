@@ -6,6 +6,7 @@ by the same routine of SciPy's, to the same tolerance: :mod:`wengert.higher.inte
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,8 @@ import numpy as np
 import scipy.integrate
 from numpy.typing import ArrayLike
 
-from wengert.api.solving import RunFunction, integrated, record_function, run_routine
+import wengert as wg
+from wengert.api.solving import Recorded, RunFunction, integrated, record_function, run_routine
 from wengert.errors import ConcretizationError
 from wengert.of_scipy.optimize.calls import (
     COUNT,
@@ -60,6 +62,33 @@ def end(x: ArrayLike) -> Any:
     found = infinity(limit) if holds_unsettled(limit) else None
     return limit if found is None else number(found)
 
+
+def _nothing(f: RunFunction, below: Array, above: Array) -> tuple[Any, ...]:
+    """The integral over no length."""
+    return np.zeros(f.shape, f.dtype), np.zeros(f.shape, f.dtype)
+
+
+def _with_jumps(name: str, value: Any, values: Recorded, limits: Sequence[Any], points: Any) -> Any:
+    """``value``, the integral of ``values``, which may jump at the points that are named: where these move, so does it,
+    by (f(p−) − f(p+)) dp. These are limits of an integral over no length, whose limits move in the same way."""
+    if points is None or not (values.is_traced and holds_unsettled([points])):
+        return value
+    places, (a, b) = np.reshape(number(points), (-1,)), limits
+    known: set[float] = set()
+    for k, at in enumerate(np.ravel(settled(points))):
+        if at in known:
+            continue
+        known.add(at)
+        p = places[k]
+        sign = np.where((a < p) & (p < b), 1.0, np.where((b < p) & (p < a), -1.0, 0.0))
+        size = functools.reduce(np.maximum, [np.where(np.isfinite(x), np.abs(x), 0.0) for x in (a, b, p)])
+        near = wg.stop_gradient(np.where(size == 0, 1.0, size)) * NEAR
+        value = value + sign * integrated(_nothing, values, [p + near, p - near], is_jump=True, name=name)[0]
+    return value
+
+
+NEAR = 2.0**-44
+"""How far from a jump its sides are, in parts of the limits: farther than what the integrand computes is rounded."""
 
 # ----------------------------------------------------------------------------------------------------------- quad
 
@@ -108,7 +137,7 @@ def _plain(name: str, a: ArrayLike, b: ArrayLike, given: Mapping[str, Any]) -> d
     weight = given.get("weight")
     if weight is not None:
         function = WITHOUT_WEIGHT.get(weight, "the function times its weight")
-        if holds_unsettled([a, b]):
+        if holds_unsettled([a, b, given.get("points")]):
             raise unsupported(f"{name}: limits are traced, and there is a weight", f"weight=None; {function}")
         if holds_unsettled([given.get("wvar")]):
             raise unsupported(
@@ -143,22 +172,28 @@ def quad(
     settings = _plain("scipy.integrate.quad", a, b, dict(zip(OPTIONS, values, strict=True)))
     called = lambda t: func(t, *rest)
     if not complex_func:
-        return _quad_of(called, a, b, full_output, settings)
+        return _quad_of(called, a, b, full_output, settings, points)
     if full_output:
         raise unsupported("scipy.integrate.quad: full_output of a complex function is not traced", "full_output=0")
     real, imaginary = [
-        _quad_of(lambda t, part=part: part(called(t)), a, b, False, settings) for part in (np.real, np.imag)
+        _quad_of(lambda t, part=part: part(called(t)), a, b, False, settings, points) for part in (np.real, np.imag)
     ]
     return real[0] + 1j * imaginary[0], real[1] + 1j * imaginary[1]
 
 
 def _quad_of(
-    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, full_output: bool | int, settings: dict[str, Any]
+    f: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    full_output: bool | int,
+    settings: dict[str, Any],
+    points: Any,
 ) -> Any:
     values = record_function("scipy.integrate.quad", lambda t: _one(f(t)), NUMBER)
-    need_traced(values, a, b)
+    need_traced(values, a, b, points)
     limits = [end(a), end(b)]
-    found = integrated(_quad, values, limits, **settings)
+    value, error = integrated(_quad, values, limits, **settings)
+    found = _with_jumps("scipy.integrate.quad", value, values, limits, points), error
     if not full_output:
         return found
     count, last = run_routine(_quad_info, [values], limits, [COUNT, COUNT], **settings)
@@ -175,7 +210,9 @@ def _inner(f: Callable[..., Any], a: Any, b: Any, given: Mapping[str, Any]) -> t
     """An integral within another one, or around others."""
     settings = _plain("scipy.integrate.nquad", a, b, given)
     values = record_function("scipy.integrate.nquad", lambda t: _one(f(t)), NUMBER)
-    return integrated(_quad, values, [end(a), end(b)], **settings)
+    limits = [end(a), end(b)]
+    value, error = integrated(_quad, values, limits, **settings)
+    return _with_jumps("scipy.integrate.nquad", value, values, limits, given.get("points")), error
 
 
 def _repeated(f: Callable[..., Any], ranges: Sequence[Any], options: Sequence[Any], args: tuple[Any, ...]) -> Any:
@@ -271,12 +308,14 @@ def quad_vec(
 ) -> Any:
     rest = args if isinstance(args, tuple) else (args,)
     values = record_function("scipy.integrate.quad_vec", lambda t: f(t, *rest), NUMBER)
-    need_traced(values, a, b)
+    need_traced(values, a, b, points)
     if full_output:
         raise unsupported("scipy.integrate.quad_vec: full_output is not traced", "full_output=False")
     settings = {"epsabs": epsabs, "epsrel": epsrel, "norm": norm, "cache_size": cache_size, "limit": limit,
                 "points": points, "quadrature": quadrature}  # fmt: skip
-    value, error = integrated(_quad_vec, values, [end(a), end(b)], **settled(settings))
+    limits = [end(a), end(b)]
+    value, error = integrated(_quad_vec, values, limits, **settled(settings))
+    value = _with_jumps("scipy.integrate.quad_vec", value, values, limits, points)
     return value, error.reshape(-1)[0] if error.size else 0.0
 
 
