@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import zlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from scipy import spatial
 
 import wengert as wg
 from tests.differences import check, check_value
+from wengert.errors import UnsupportedFunctionError
 
 RNG = np.random.default_rng(0)
 P, X = RNG.uniform(size=(9, 2)), RNG.uniform(size=(3, 2))
@@ -39,6 +43,68 @@ def test_a_tree_of_traced_points(cls: Any) -> None:
         return p * (len(pairs) + len(balls[0]) + tree.count_neighbors(tree, 0.3) + tree.n * tree.m)
 
     check(counted, P)
+
+
+@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+def test_scipys_code_sees_no_tree_of_traced_points(cls: Any) -> None:
+    """A tree that is made outside, and one of traced points, in each other's methods."""
+    outside, weights, radii = cls(P), np.arange(1.0, 10), np.array([0.2, 0.4, 0.9])
+
+    def answers(inside: Any, x: Any, w: Any, r: Any) -> Any:
+        counts = [
+            outside.count_neighbors(inside, r),
+            inside.count_neighbors(outside, r[0], 1.0),
+            cls.count_neighbors(inside, outside, r, cumulative=False),
+            outside.count_neighbors(inside, r, weights=(w, None)),
+            inside.count_neighbors(outside, r, weights=(None, w), cumulative=False),
+            inside.count_neighbors(inside, r[0], weights=w),
+        ]
+        found = outside.query_ball_tree(inside, r[1]) + inside.query_ball_tree(outside, r[1], 1.0)
+        pairs = sorted(outside.query_pairs(r[1])) + sorted(map(tuple, inside.query_pairs(r[1], output_type="ndarray")))
+        near = [inside.query(x)[1].tolist(), cls.query(inside, x)[1].tolist()]
+        looked = repr(([sorted(one) for one in found], [(int(i), int(j)) for i, j in pairs], near)).encode()
+        return [*counts, inside.maxes, inside.mins, inside.leafsize, zlib.crc32(looked)]
+
+    def joined(p: Any, *args: Any) -> Any:
+        return np.concatenate([np.ravel(np.asarray(x, float)) for x in answers(cls(p), *args)])
+
+    given = P * 1.1, X, weights, radii
+    np.testing.assert_allclose(wg.vjp(joined, *given)[0], joined(*given), rtol=1e-14)
+    np.testing.assert_allclose(wg.jit(joined)(*given), joined(*given), rtol=1e-14)
+    weighted = lambda w: outside.count_neighbors(cls(P), 0.3, weights=(w, w))
+    check(weighted, weights)
+
+
+@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+def test_balls_in_a_periodic_box(cls: Any) -> None:
+    box = cls(P, boxsize=1.0)
+    counted = lambda x: box.query_ball_point(x, 0.3, return_length=True) * 1.0 + len(box.query_pairs(x[0, 0]))
+    np.testing.assert_array_equal(wg.vjp(counted, X)[0], counted(X))
+    with pytest.raises(UnsupportedFunctionError, match="periodic box"):
+        wg.vjp(lambda p: box.count_neighbors(cls(p), 0.3), P)
+
+
+@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+def test_what_a_tree_of_traced_points_has_not_is_refused(cls: Any) -> None:
+    outside, leaked = cls(P), []
+    for use in (
+        lambda p: outside.sparse_distance_matrix(cls(p), 2.0),
+        lambda p: cls(p).sparse_distance_matrix(outside, 2.0),
+        lambda p: cls(p).indices,
+        lambda p: cls(p).tree,
+        lambda p: cls(p).size,
+        lambda p: pickle.dumps(cls(p)),
+        lambda p: copy.copy(cls(p)),
+    ):
+        with pytest.raises(UnsupportedFunctionError, match="traced"):
+            wg.vjp(use, P)
+    wg.vjp(lambda p: leaked.append(cls(p)) or len(str(leaked)) * p, P)
+    for use in (outside.sparse_distance_matrix, outside.count_neighbors, outside.query_ball_tree):
+        with pytest.raises(ValueError, match="different dimension"):
+            use(leaked[0], 2.0)
+    narrow = cls(P[:, :1])
+    with pytest.raises(ValueError, match="different dimensionality"):
+        wg.vjp(lambda p: narrow.count_neighbors(cls(p), 2.0), P)
 
 
 def test_neighbours_are_found_at_every_run_without_a_guard() -> None:

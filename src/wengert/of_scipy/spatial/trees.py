@@ -15,8 +15,9 @@ from scipy import spatial
 from scipy.spatial import KDTree
 
 import wengert as wg
+from wengert.errors import UnsupportedFunctionError
 from wengert.of_scipy.spatial.distances import by_minkowski, power_sum
-from wengert.tracing.arguments import Traced, array, as_dtype, concrete, is_traced, unsupported
+from wengert.tracing.arguments import Traced, array, as_dtype, concrete, holds_traced, unsupported
 from wengert.tracing.interception.asking import AT_ANY, AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
 
@@ -34,7 +35,11 @@ nearest = wg.primitive(_query, type=lambda data, x, *, k, **options: np.zeros((*
 
 
 class TracedTree(KDTree):
-    """A tree of traced points."""
+    """A tree of traced points.
+
+    Its part in C++ is a tree of no points, of one dimension more: SciPy's own code finds that the dimensions of two
+    trees differ, wherever this one is handed to it after the trace.
+    """
 
     def __init__(self, data: ArrayLike) -> None:
         pass
@@ -52,12 +57,27 @@ class TracedTree(KDTree):
         return self._points.shape[1]
 
     @property
+    def maxes(self) -> Any:
+        return np.max(self._points, axis=0) if self.n else np.zeros(self.m)
+
+    @property
+    def mins(self) -> Any:
+        return np.min(self._points, axis=0) if self.n else np.zeros(self.m)
+
+    @property
+    def indices(self) -> Any:
+        raise _without_nodes()
+
+    @property
     def size(self) -> int:
-        raise unsupported("the nodes of a tree of traced points are not there")
+        raise _without_nodes()
 
     @property
     def tree(self) -> Any:
-        raise unsupported("the nodes of a tree of traced points are not there")
+        raise _without_nodes()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise unsupported("a tree of traced points is not copied or pickled", "a new tree of its data")
 
     def query(self, x: ArrayLike, k: Any = 1, eps: float = 0, p: float = 2, *rest: Any, **options: Any) -> Any:
         return _answer(self, x, k, eps, p, *rest, **options)
@@ -69,33 +89,94 @@ class TracedTree(KDTree):
         return _between(self, other, r, p)
 
     def query_pairs(self, r: float, p: float = 2.0, eps: float = 0, output_type: str = "set") -> Any:
-        near = _is_near(self._points, self._points, r, p)
-        i, j = np.nonzero(np.triu(near, 1))
-        return set(zip(i.tolist(), j.tolist(), strict=True)) if output_type == "set" else np.stack([i, j], axis=1)
+        return _pairs(self, r, p, eps, output_type)
 
-    def count_neighbors(self, other: Any, r: ArrayLike, p: float = 2.0, *_: Any, **__: Any) -> Any:
-        between = by_minkowski(self._points[:, None], points_of(other)[None], p)
-        return np.sum(between <= array(r)[..., None, None], axis=(-2, -1))
+    def count_neighbors(
+        self, other: Any, r: ArrayLike, p: float = 2.0, weights: Any = None, cumulative: Any = True
+    ) -> Any:
+        return _counted(self, other, r, p, weights, cumulative)
 
-    def sparse_distance_matrix(self, *_: Any, **__: Any) -> Any:
-        raise unsupported(
-            "KDTree.sparse_distance_matrix of traced points is not there",
-            "np.where(D <= r, D, 0), with D = distance.cdist(x, y)",
-        )
+    def sparse_distance_matrix(self, *args: Any, **options: Any) -> Any:
+        return _sparse(self, *args, **options)
+
+
+def _without_nodes() -> UnsupportedFunctionError:
+    return unsupported("the nodes of a tree of traced points are not there")
 
 
 def points_of(tree: Any) -> Any:
     return tree._points if type(tree) is TracedTree else array(np.asarray(tree.data))
 
 
-def _is_near(x: Traced, y: Traced, r: Any, p: float) -> Any:
-    """Which points lie within r of each other: a look, guarded."""
-    return concrete(by_minkowski(x[:, None], y[None], p) <= r, "the neighbours")
+def _differences(x: Traced, y: Traced, box: Any) -> Any:
+    """x − y, in a periodic box the shortest."""
+    difference = x - y
+    if box is None:
+        return difference
+    size = np.where(np.asarray(box) > 0, box, np.inf)
+    turns = np.round(wg.stop_gradient(difference) / size)
+    return difference - np.where(np.isfinite(size), size, 0) * turns
 
 
-def _between(tree: Any, other: Any, r: float, p: float) -> list[list[int]]:
-    near = _is_near(points_of(tree), points_of(other), r, p)
+def _distances(x: Traced, y: Traced, p: float, box: Any) -> Any:
+    difference = _differences(x, y, box)
+    return by_minkowski(difference, 0 * difference, p)
+
+
+def _all_distances(tree: Any, other: Any, p: float, name: str) -> Any:
+    """The distance of each point of a tree from each of another."""
+    box = tree.boxsize
+    if tree is not other and not (box is None and other.boxsize is None):
+        raise unsupported(f"KDTree.{name} of traced values in a periodic box is not there", "trees without boxsize=")
+    x, y = points_of(tree), points_of(other)
+    if x.shape[1] != y.shape[1]:
+        raise ValueError(f"Trees passed to {name} have different dimensionality")
+    return _distances(x[:, None], y[None], p, box)
+
+
+def _between(tree: Any, other: Any, r: float, p: float = 2.0, eps: float = 0) -> list[list[int]]:
+    near = concrete(_all_distances(tree, other, p, "query_ball_tree") <= r, "the neighbours")
     return [np.flatnonzero(row).tolist() for row in near]
+
+
+def _pairs(tree: Any, r: float, p: float = 2.0, eps: float = 0, output_type: str = "set") -> Any:
+    if output_type not in ("set", "ndarray"):
+        raise ValueError("Invalid output type")
+    near = concrete(_all_distances(tree, tree, p, "query_pairs") <= r, "the neighbours")
+    i, j = np.nonzero(np.triu(near, 1))
+    return set(zip(i.tolist(), j.tolist(), strict=True)) if output_type == "set" else np.stack([i, j], axis=1)
+
+
+def _counted(tree: Any, other: Any, r: ArrayLike, p: float = 2.0, weights: Any = None, cumulative: Any = True) -> Any:
+    """The number of pairs that are no farther apart than each of ``r``, or their sum of products of weights."""
+    between = _all_distances(tree, other, p, "count_neighbors")
+    radii = array(r, (between,))
+    if radii.ndim > 1:
+        raise ValueError("r must be either a single value or a one-dimensional array of values")
+    near: Any = between <= radii[..., None, None]
+    if not cumulative and radii.ndim:
+        if np.any(radii[1:] < radii[:-1]):
+            raise ValueError("r must be non-decreasing for non-cumulative counting.")
+        near = near & np.concatenate([np.ones_like(near[:1]), ~near[:-1]])
+    if weights is None:
+        return np.sum(near, axis=(-2, -1))
+    of_tree, of_other = weights if isinstance(weights, tuple) else (weights, weights)
+    for one, side, n in ((of_tree, "self", between.shape[0]), (of_other, "other", between.shape[1])):
+        if one is not None and np.shape(one) != (n,):
+            raise ValueError(f"Number of weights differ from the number of {side} tree nodes")
+    total = as_dtype(near, np.float64)
+    if of_tree is not None:
+        total = total * as_dtype(array(of_tree, (total,)), np.float64)[:, None]
+    if of_other is not None:
+        total = total * as_dtype(array(of_other, (total,)), np.float64)
+    return np.sum(total, axis=(-2, -1))
+
+
+def _sparse(tree: Any, other: Any, max_distance: float, p: float = 2.0, output_type: str = "dok_matrix") -> Any:
+    raise unsupported(
+        "KDTree.sparse_distance_matrix of traced values is not there",
+        "np.where(D <= r, D, 0), with D = distance.cdist(x, y)",
+    )
 
 
 def _answer(
@@ -122,20 +203,11 @@ def _answer(
     index = nearest(wg.stop_gradient(data), wg.stop_gradient(at), **options)
     n = data.shape[0]
     is_missing = index >= n
-    difference = at[..., None, :] - data[np.minimum(index, n - 1)]
     box = None if known is None else known.boxsize
-    if box is not None:
-        size = np.where(np.asarray(box) > 0, box, np.inf)
-        turns = np.round(concrete_ratio(difference, size))
-        difference = difference - np.where(np.isfinite(size), size, 0) * turns
-    distance = np.where(is_missing, np.inf, by_minkowski(difference, 0 * difference, p))
+    distance = np.where(is_missing, np.inf, _distances(at[..., None, :], data[np.minimum(index, n - 1)], p, box))
     if wanted is not None:
         return distance[..., wanted - 1], index[..., wanted - 1]
     return (distance[..., 0], index[..., 0]) if count == 1 else (distance, index)
-
-
-def concrete_ratio(difference: Traced, size: np.ndarray) -> Any:
-    return wg.stop_gradient(difference) / size
 
 
 def _in_balls(
@@ -149,7 +221,7 @@ def _in_balls(
     return_length: bool = False,
 ) -> Any:
     at = as_dtype(array(x), np.float64)
-    between = by_minkowski(at[..., None, :], points_of(tree), p)
+    between = _distances(at[..., None, :], points_of(tree), p, tree.boxsize)
     is_near = between <= array(r)[..., None]
     if return_length:
         return np.sum(is_near, axis=-1)
@@ -162,7 +234,8 @@ def _in_balls(
     return found
 
 
-def _made(data: ArrayLike, boxsize: Any) -> TracedTree:
+def _make(tree: Any, data: ArrayLike, leafsize: int, boxsize: Any) -> None:
+    """Let ``tree`` be one of these traced points."""
     if boxsize is not None:
         raise unsupported("KDTree of traced points in a periodic box is not there", "a tree of constant points")
     points = array(data)
@@ -170,9 +243,9 @@ def _made(data: ArrayLike, boxsize: Any) -> TracedTree:
         raise TypeError("KDTree does not work with complex data")
     if points.ndim != 2:
         raise ValueError("data must be of shape (n, m), where there are n points of dimension m")
-    tree = KDTree.__new__(TracedTree)
+    _COMPILED.__init__(tree, np.zeros((0, points.shape[1] + 1)), leafsize)
+    tree.__class__ = TracedTree
     tree._points = as_dtype(points, np.float64)
-    return tree
 
 
 @intercepts(f"{PLACE}:cKDTree", AT_ANY)
@@ -184,7 +257,9 @@ def ckdtree(
     balanced_tree: bool = True,
     boxsize: Any = None,
 ) -> Any:
-    return _made(data, boxsize)
+    tree = KDTree.__new__(KDTree)
+    _make(tree, data, leafsize, boxsize)
+    return tree
 
 
 @intercepts(f"{PLACE}:KDTree.__init__")
@@ -197,33 +272,29 @@ def kdtree(
     balanced_tree: bool = True,
     boxsize: Any = None,
 ) -> None:
-    made = _made(data, boxsize)
-    tree.__class__ = TracedTree
-    tree._points = made._points
+    _make(tree, data, leafsize, boxsize)
 
 
-intercepts(f"{PLACE}:KDTree.query")(_answer)
-intercepts(f"{PLACE}:KDTree.query_ball_point")(_in_balls)
+def _of_trees(method: str, answer: Callable[..., Any]) -> None:
+    """Let ``answer`` stand for a method, where a tree or an argument is traced."""
 
-
-def _of_compiled_tree(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of the compiled class, which KDTree's call too."""
-
-    def answered(tree: Any, *args: Any, **kwargs: Any) -> Any:
-        if not any(map(is_traced, [*args, *kwargs.values()])):
+    @intercepts(f"{PLACE}:{method}", AT_OBJECT)
+    def answered(*args: Any, **kwargs: Any) -> Any:
+        if not any(type(x) is TracedTree or holds_traced(x) for x in (*args, *kwargs.values())):
             return NotImplemented
-        return answer(tree, *args, **kwargs)
-
-    return answered
+        return answer(*args, **kwargs)
 
 
-intercepts(f"{PLACE}:cKDTree.query", AT_OBJECT)(_of_compiled_tree(_answer))
-intercepts(f"{PLACE}:cKDTree.query_ball_point", AT_OBJECT)(_of_compiled_tree(_in_balls))
-
-
-@intercepts(f"{PLACE}:KDTree.query_ball_tree", AT_OBJECT)
-def query_ball_tree(tree: Any, other: Any, r: float, p: float = 2.0, eps: float = 0) -> Any:
-    return _between(tree, other, r, p) if type(other) is TracedTree else NotImplemented
+for _method, _answers in {
+    "query": _answer,
+    "query_ball_point": _in_balls,
+    "query_ball_tree": _between,
+    "query_pairs": _pairs,
+    "count_neighbors": _counted,
+    "sparse_distance_matrix": _sparse,
+}.items():
+    _of_trees(f"KDTree.{_method}", _answers)
+    _of_trees(f"cKDTree.{_method}", _answers)
 
 
 # -------------------------------------------------------------------------------------------- distances of two arrays
