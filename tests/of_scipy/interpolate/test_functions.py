@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import interpolate as s
+from scipy import spatial
 
 import wengert as wg
-from tests.differences import check, same
+from tests.differences import check, check_derivative, same
 from wengert.errors import UnsupportedFunctionError
 
 RNG = np.random.default_rng(3)
@@ -165,7 +166,8 @@ OUTSIDE: dict[str, tuple[Callable[..., Any], Any]] = {
     "RegularGridInterpolator cubic": (s.RegularGridInterpolator(GRIDS, GRID, method="cubic"), PAIRS),
     "RBFInterpolator": (s.RBFInterpolator(SPOTS, HEIGHTS), PAIRS),
     "Rbf": (lambda x: RADIAL(x[:, 0], x[:, 1]), PAIRS),
-    "LinearNDInterpolator": (s.LinearNDInterpolator(SPOTS, HEIGHTS, rescale=True), PAIRS),
+    "LinearNDInterpolator": (s.LinearNDInterpolator(SPOTS, HEIGHTS), PAIRS),
+    "LinearNDInterpolator in units of its own": (s.LinearNDInterpolator(SPOTS, HEIGHTS, rescale=True), PAIRS),
     "KroghInterpolator": (s.KroghInterpolator(P, V), AT),
     "BarycentricInterpolator": (s.BarycentricInterpolator(P, V), AT),
     "PchipInterpolator": (s.PchipInterpolator(P, V), AT),
@@ -185,6 +187,88 @@ FUNCTIONS |= {f"{name} made outside": case for name, case in OUTSIDE.items()}
 def test_value_and_derivatives(name: str) -> None:
     f, *args = FUNCTIONS[name]
     check(f, *args, rtol=1e-6)
+
+
+WIDE = SPOTS * np.array([1.0, 7.0]) + 3.0  # of one unit in each direction, and of two
+TWO = np.stack([HEIGHTS, HEIGHTS**2], 1)
+SCATTERED: dict[str, Any] = {
+    "linear": s.LinearNDInterpolator(SPOTS, HEIGHTS),
+    "linear, rows": s.LinearNDInterpolator(SPOTS, TWO, fill_value=3.0, rescale=True),
+    "linear, triangles": s.LinearNDInterpolator(spatial.Delaunay(SPOTS), TWO),
+    "nearest": s.NearestNDInterpolator(SPOTS, HEIGHTS),
+    "nearest, rows": s.NearestNDInterpolator(SPOTS, TWO.astype(np.float32), rescale=True),
+    "nearest, integers": s.NearestNDInterpolator(SPOTS, np.arange(10)),
+    "grid": s.RegularGridInterpolator(GRIDS, GRID),
+    "grid, cubic": s.RegularGridInterpolator(GRIDS, GRID, method="cubic"),
+}
+PLACES: list[Callable[[Any, Any], Any]] = [
+    lambda f, p: f(p),
+    lambda f, p: f((p[0], p[1])),
+    lambda f, p: f([p[0], p[1]]),
+    lambda f, p: f([[p[0], p[1]], [0.2, 0.3]]),
+    lambda f, p: f((p[:, None], p)),
+    lambda f, p: f((p[0], 0.5)),
+    lambda f, p: f(np.stack([p, p[::-1]])[None]),
+]
+CURVED: dict[str, Any] = {
+    "rectangle": RECTANGLE,
+    "smooth": SMOOTH,
+    "its derivative": RECTANGLE.partial_derivative(1, 0),
+}
+CORNERS: list[Callable[[Any, Any], Any]] = [
+    lambda f, p: f(p[0], p[1]),
+    lambda f, p: f(p[0], p[1], dx=1),
+    lambda f, p: f(p[0], 0.3, dy=1),
+    lambda f, p: f(p[0], p[1], grid=False),
+    lambda f, p: f(p[None], p[1:], dx=1),
+    lambda f, p: f(p[:, None], p, grid=False),
+    lambda f, p: f(p[0], p, grid=False),
+]
+
+
+@pytest.mark.sampled(5, "the same for many objects")
+@pytest.mark.parametrize("name", [*SCATTERED, *CURVED])
+def test_objects_made_outside_answer_numbers_and_arrays_in_scipys_shapes(name: str) -> None:
+    made, forms = (SCATTERED[name], PLACES) if name in SCATTERED else (CURVED[name], CORNERS)
+    point = np.array([0.3, 0.42])
+    answers = lambda p: [form(made, p) for form in forms]
+    joined = lambda p: np.concatenate([np.ravel(x) for x in answers(p)])
+    for actual, expected in zip(
+        wg.vjp(lambda p: (p, answers(p)), point, has_aux=True)[-1], answers(point), strict=True
+    ):
+        same(actual, expected, rtol=1e-9)
+    same(wg.jit(joined)(point), joined(point), rtol=1e-9)
+    check_derivative(joined, point, rtol=1e-6)
+
+
+def test_scattered_points_of_other_units() -> None:
+    """SciPy's own triangles, and its own nearest points, for objects made of constants and of traced values."""
+    at = np.array([[3.2, 4.5], [3.4, 9.0], [9.0, 9.0]])
+    for rescale in (False, True):
+        for make in (s.LinearNDInterpolator, s.NearestNDInterpolator):
+            inside = lambda v, x, make=make, rescale=rescale: make(WIDE, v, rescale=rescale)(x)
+            outside = make(WIDE, HEIGHTS, rescale=rescale)
+            same(wg.vjp(inside, HEIGHTS, at)[0], outside(at), rtol=1e-9)
+            same(wg.vjp(outside, at)[0], outside(at), rtol=1e-9)
+    nearest = s.NearestNDInterpolator(SPOTS, HEIGHTS)
+    same(wg.vjp(lambda x: nearest(x, distance_upper_bound=0.1), PAIRS)[0], nearest(PAIRS, distance_upper_bound=0.1))
+    pair = lambda v, x: s.LinearNDInterpolator((SPOTS[:, 0], SPOTS[:, 1]), v)(x[0, 0], x[:, 1])
+    same(wg.vjp(pair, HEIGHTS, PAIRS)[0], pair(HEIGHTS, PAIRS), rtol=1e-9)
+    with pytest.raises(ValueError, match="at least 2-D"):
+        wg.vjp(lambda v: s.NearestNDInterpolator(P, v)(AT), V)
+    for call in (
+        lambda x: nearest(x, distance_upper_bound=x[0, 0]),
+        lambda x: s.NearestNDInterpolator(x, HEIGHTS[:4], tree_options={"boxsize": 2.0})(x),
+    ):
+        with pytest.raises(UnsupportedFunctionError, match="NearestNDInterpolator"):
+            wg.vjp(call, PAIRS)
+
+
+def test_a_grid_is_asked_along_vectors() -> None:
+    for call in (lambda x: RECTANGLE(x, 0.3), lambda x: RECTANGLE(0.3, x, dy=1)):
+        for f in (call, lambda x, call=call: wg.vjp(call, x)):
+            with pytest.raises(ValueError):  # whose words are f2py's
+                f(np.array([[0.1, 0.2], [0.3, 0.4]]))
 
 
 @pytest.mark.deep("more than a second")

@@ -232,6 +232,13 @@ def make_with_knots(
 # -------------------------------------------------------------------------------------------------------- rectangles
 
 
+def vector(x: Traced) -> Any:
+    """``x`` as f2py takes it for a vector: a number too, and what is longer than 1 in one direction alone."""
+    if sum(n != 1 for n in x.shape) > 1:
+        raise ValueError(f"too many axes: {x.ndim}, expected rank=1")
+    return np.reshape(x, (-1,))
+
+
 def on_rectangle(
     tx: Traced,
     ty: Traced,
@@ -246,6 +253,7 @@ def on_rectangle(
 ) -> Any:
     """Σ c_ij B_i(x) B_j(y), at points, or on the grid of all pairs; beyond the rectangle as at its margin."""
     tx, ty, c, x, y = promote(*arrays(tx, ty, c, x, y), dtype=np.float64)
+    x, y = vector(x), vector(y)
     nx, ny = tx.shape[0] - kx - 1, ty.shape[0] - ky - 1
     c = np.reshape(c[: nx * ny], (nx, ny))
     sides = []

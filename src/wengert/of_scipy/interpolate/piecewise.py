@@ -106,6 +106,8 @@ def evaluate_nd(
     """A polynomial in each axis, of the coefficients of the box that the point lies in."""
     orders, derivatives = np.asarray(concrete(ks, "int")).tolist(), np.asarray(concrete(dx, "int")).tolist()
     points = _points(xp, c, *xs)
+    if points.shape[1] != len(xs):
+        raise ValueError("xp has incompatible shape")
     breaks = [array(x, (c, xp)) for x in xs]
     c = np.reshape(array(c, (xp, *xs)), (*orders, *[x.shape[0] - 1 for x in breaks], c.shape[-1]))
     found = [place(x, points[:, d]) for d, x in enumerate(breaks)]

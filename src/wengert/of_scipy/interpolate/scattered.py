@@ -16,10 +16,8 @@ from wengert.tracing.arguments import (
     array,
     arrays,
     as_dtype,
-    constant,
     holds_traced,
     is_traced,
-    trace_near,
     unsupported,
 )
 from wengert.tracing.interception.asking import AT_ANY, AT_OBJECT
@@ -158,76 +156,134 @@ def _corners(points: Traced, xi: Traced) -> Any:
     return np.where(found[:, None] < 0, -1, simplices.simplices[found]).astype(np.intp)
 
 
-@wg.primitive
-def _nearest(points: Traced, xi: Traced) -> Any:
-    return spatial.KDTree(points).query(xi)[1].astype(np.intp)
+def _place(xi: np.ndarray, *, triangulation: Any) -> Any:
+    return triangulation.find_simplex(xi).astype(np.intp)
+
+
+_simplex = wg.primitive(_place, type=lambda xi, *, triangulation: np.zeros(xi.shape[:1], np.intp))
+
+
+def _neighbor(points: np.ndarray, xi: np.ndarray, *, tree: Any, **options: Any) -> Any:
+    made = spatial.KDTree(points) if tree is None else tree
+    return np.asarray(made.query(xi, **options)[1], np.intp)
+
+
+_nearest = wg.primitive(_neighbor, type=lambda points, xi, *, tree, **options: np.zeros(xi.shape[:1], np.intp))
+
+
+def coordinates_of(points: Any, ndim: int | None, near: tuple[Any, ...] = ()) -> Any:
+    """Points along the last axis: of an array as it is, of one array for each dimension stacked."""
+    if isinstance(points, tuple) and len(points) == 1:
+        points = points[0]
+    if isinstance(points, tuple):
+        given = arrays(*points, *near)[: len(points)]
+        return as_dtype(np.stack(np.broadcast_arrays(*given), -1), np.float64)
+    x = array(points, near)
+    return np.reshape(x, (-1, 1) if ndim is None else (-1, ndim)) if x.ndim == 1 else x
 
 
 class _Scattered:
-    """Points, values and options of an interpolator, of which some are traced: it stands for SciPy's object."""
+    """Points and values of an interpolator, of which some are traced: it stands for SciPy's object."""
 
-    def __init__(self, points: Traced, values: Traced, fill_value: float = np.nan, rescale: bool = False) -> None:
-        self.points, self.values = arrays(points, values)
-        if self.points.ndim == 1:
-            self.points = self.points[:, None]
-        self.points = as_dtype(self.points, np.float64)
-        self.fill_value, self.rescale = fill_value, rescale
+    def __init__(self, points: Any, values: Traced, rescale: bool = False) -> None:
+        self.points = as_dtype(coordinates_of(points, None, (values,)), np.float64)
+        self.values = array(values, (self.points,))
         self.offset: Any = 0.0
         self.scale: Any = 1.0
+        if self.points.ndim != 2:
+            raise ValueError("invalid shape for input data points")
+        if self.points.shape[1] < 2:
+            raise ValueError("input data must be at least 2-D")
         if self.points.shape[0] != self.values.shape[0]:
             raise ValueError("different number of values and points")
         if rescale:
             self.offset = np.mean(self.points, axis=0)
             width = np.max(self.points, axis=0) - np.min(self.points, axis=0)
             self.scale = np.where(width > 0, width, 1.0)
+            self.points = (self.points - self.offset) / self.scale
 
-    def _queried(self, args: tuple[Any, ...]) -> tuple[Any, Any, tuple[int, ...]]:
-        """The points and those that are asked for, in the same units, and the shape of the latter."""
-        xi = args[0] if len(args) == 1 else args
-        if isinstance(xi, tuple):
-            xi = np.stack(np.broadcast_arrays(*arrays(*xi, self.points)[:-1]), -1)
-        xi = as_dtype(array(xi, (self.points,)), np.float64)
+    def queried(self, args: tuple[Any, ...]) -> tuple[Any, tuple[int, ...]]:
+        """The points that are asked for, in the units of the points, and the shape that they have."""
         ndim = self.points.shape[1]
-        if ndim == 1 and (xi.ndim == 1 or xi.shape[-1] != 1):
-            xi = xi[..., None]
+        xi = coordinates_of(args, ndim, (self.points, self.values))
         if xi.shape[-1] != ndim:
             raise ValueError("number of dimensions in xi does not match x")
-        flat = (np.reshape(xi, (-1, ndim)) - self.offset) / self.scale
-        return (self.points - self.offset) / self.scale, flat, xi.shape[:-1]
+        xi = as_dtype(xi, np.float64)
+        return (np.reshape(xi, (-1, ndim)) - self.offset) / self.scale, xi.shape[:-1]
+
+
+class _Linear(_Scattered):
+    triangulation: Any = None
+    """SciPy's of constant points, or None."""
+
+    def __init__(self, points: Any, values: Traced, fill_value: Any = np.nan, rescale: bool = False) -> None:
+        if isinstance(points, spatial.Delaunay):
+            if rescale:
+                raise ValueError(
+                    "Rescaling is not supported when passing a Delaunay triangulation as the `points` argument."
+                )
+            self.triangulation, points = points, points.points
+        super().__init__(points, values, rescale)
+        self.values = as_dtype(self.values, np.complex128 if self.values.dtype.kind == "c" else np.float64)
+        self.fill_value = fill_value
 
     def __call__(self, *args: ArrayLike) -> Any:
         """Σ b_j v_j over the corners of a simplex, with barycentric coordinates b."""
-        points, xi, shape = self._queried(args)
-        corners = _corners(wg.stop_gradient(points), wg.stop_gradient(xi))
-        inside = corners[:, 0] >= 0
-        edges = points[corners[:, :-1]] - points[corners[:, -1:]]
-        regular = np.where(inside[:, None, None], edges, np.eye(points.shape[1]))
-        offset = xi - points[corners[:, -1]]
-        weights = np.linalg.solve(np.swapaxes(regular, -1, -2), offset[..., None])[..., 0]
+        xi, shape = self.queried(args)
+        if self.triangulation is None:
+            corners, inside, weights = self._of_traced_points(xi)
+        else:
+            simplex = _simplex(wg.stop_gradient(xi), triangulation=self.triangulation)
+            inside = simplex >= 0
+            corners = array(self.triangulation.simplices, (xi,))[simplex]
+            affine = array(self.triangulation.transform, (xi,))[simplex]
+            weights = (affine[:, :-1] @ (xi - affine[:, -1])[..., None])[..., 0]
         weights = np.concatenate([weights, 1.0 - np.sum(weights, axis=-1, keepdims=True)], -1)
         columns = np.reshape(self.values, (self.values.shape[0], -1))
         found = np.sum(columns[corners] * weights[..., None], axis=1)
         found = np.where(inside[:, None], found, self.fill_value)
         return np.reshape(found, (*shape, *self.values.shape[1:]))
 
+    def _of_traced_points(self, xi: Traced) -> tuple[Any, Any, Any]:
+        points = self.points
+        corners = _corners(wg.stop_gradient(points), wg.stop_gradient(xi))
+        inside = corners[:, 0] >= 0
+        edges = points[corners[:, :-1]] - points[corners[:, -1:]]
+        regular = np.where(inside[:, None, None], edges, np.eye(points.shape[1]))
+        offset = xi - points[corners[:, -1]]
+        return corners, inside, np.linalg.solve(np.swapaxes(regular, -1, -2), offset[..., None])[..., 0]
+
 
 class _Nearest(_Scattered):
-    def __call__(self, *args: ArrayLike) -> Any:
-        """The value of the nearest point: which that is is flat."""
-        points, xi, shape = self._queried(args)
-        found = self.values[_nearest(wg.stop_gradient(points), wg.stop_gradient(xi))]
-        return np.reshape(found, (*shape, *self.values.shape[1:]))
+    tree: Any = None
+    """SciPy's of constant points, or None."""
+
+    def __call__(self, *args: ArrayLike, **options: Any) -> Any:
+        """The value of the nearest point: which that is is flat. NaN, where there is none that is near enough."""
+        if holds_traced([*options.values()]) or options.get("k", 1) != 1:
+            raise unsupported("NearestNDInterpolator: traced options, and k=, are not there", "scipy.spatial.KDTree")
+        xi, shape = self.queried(args)
+        points, at = wg.stop_gradient(self.points), wg.stop_gradient(xi)
+        index = _nearest(points, at, tree=self.tree, **options)
+        n = self.values.shape[0]
+        values = self.values if self.values.dtype.kind == "c" else as_dtype(self.values, np.float64)
+        found = values[np.minimum(index, n - 1)]
+        if "distance_upper_bound" in options:
+            found = np.where(np.reshape(index < n, (-1, *[1] * (values.ndim - 1))), found, np.nan)
+        return np.reshape(found, (*shape, *values.shape[1:]))
 
 
-@intercepts("scipy.interpolate._interpnd:_ndim_coords_from_arrays")
-def coordinates(points: Traced, ndim: Any = None) -> Any:
-    """Points along the last axis: of an array as it is, of one array for each dimension stacked."""
-    if isinstance(points, tuple) and len(points) == 1:
-        points = points[0]
-    if isinstance(points, tuple):
-        return np.stack(np.broadcast_arrays(*arrays(*points)), -1)
-    x = array(points)
-    return np.reshape(x, (-1, 1) if ndim is None else (-1, ndim)) if x.ndim == 1 else x
+def _of_scipys(made: Any, found: Any) -> Any:
+    """Let ``found`` stand for an interpolator that SciPy has made of constants."""
+    found.points = np.asarray(made.points)
+    found.offset = getattr(made, "offset", 0.0)
+    found.scale = 1.0 if made.scale is None else made.scale
+    return found
+
+
+@intercepts("scipy.interpolate._interpnd:_ndim_coords_from_arrays", AT_OBJECT)
+def coordinates(function: Any, points: Any, ndim: int | None = None) -> Any:
+    return coordinates_of(points, ndim) if holds_traced(points) else NotImplemented
 
 
 @intercepts("scipy.interpolate:Rbf._call_norm")
@@ -241,47 +297,40 @@ def norm_of(self: Any, x1: Traced, x2: Traced) -> Any:
 
 
 @intercepts("scipy.interpolate._interpnd:LinearNDInterpolator", AT_ANY)
-def make_linear(points: Traced, values: Traced, fill_value: float = np.nan, rescale: bool = False) -> Any:
-    if isinstance(points, spatial.Delaunay):
-        points = points.points
-    return _Scattered(points, values, fill_value, rescale)
+def make_linear(points: Any, values: Traced, fill_value: float = np.nan, rescale: bool = False) -> Any:
+    return _Linear(points, values, fill_value, rescale)
 
 
 @intercepts("scipy.interpolate._interpnd:NDInterpolatorBase.__call__", AT_OBJECT)
 def call_linear(function: Any, self: Any, *args: ArrayLike) -> Any:
     if not holds_traced(list(args)):
         return NotImplemented
-    if type(self) is not interpolate.LinearNDInterpolator:
+    if not isinstance(self, interpolate.LinearNDInterpolator):
         raise unsupported(f"{type(self).__name__} is not traced", "LinearNDInterpolator")
+    found = _of_scipys(self, object.__new__(_Linear))
     values = np.asarray(self.values)
-    shape = (values.shape[0], *self.values_shape)
-    points = np.asarray(self.points) * _or(self.scale, 1.0) + _or(self.offset, 0.0)
-    found = _Scattered(points, np.reshape(values, shape), np.asarray(self.fill_value).item(), self.scale is not None)
+    found.values = np.reshape(values, (values.shape[0], *self.values_shape))
+    found.fill_value, found.triangulation = np.asarray(self.fill_value).item(), self.tri
     return found(*args)
 
 
-def _or(value: Any, otherwise: float) -> Any:
-    return otherwise if value is None else np.asarray(value)
-
-
 @intercepts("scipy.interpolate:NearestNDInterpolator")
-def make_nearest(self: Any, x: Traced, y: Traced, rescale: bool = False, tree_options: Any = None) -> None:
-    self.nearest = _Nearest(x, y, rescale=rescale)
+def make_nearest(self: Any, x: Any, y: Traced, rescale: bool = False, tree_options: Any = None) -> None:
+    """The options of the tree, but for its box, do not change what it finds."""
+    if tree_options and "boxsize" in tree_options:
+        raise unsupported("NearestNDInterpolator of traced points or values: boxsize= is not there")
+    self.nearest = _Nearest(x, y, rescale)
 
 
 @intercepts("scipy.interpolate:NearestNDInterpolator.__call__", AT_OBJECT)
 def call_nearest(self: Any, *args: Any, **query_options: Any) -> Any:
     if "nearest" in vars(self):
-        return self.nearest(*args)
-    if not holds_traced(list(args)):
+        return self.nearest(*args, **query_options)
+    if not holds_traced([*args, *query_options.values()]):
         return NotImplemented
-    xi = args[0] if len(args) == 1 else args
-    if isinstance(xi, tuple):
-        xi = np.stack(np.broadcast_arrays(*arrays(*xi)), -1)
-    xi = array(xi)
-    concrete_points: Any = constant(trace_near((xi,)), np.asarray(self.points))
-    found = _Nearest(concrete_points * _or(self.scale, 1.0), self.values) if self.rescale else None
-    return (found or _Nearest(concrete_points, self.values))(xi)
+    found = _of_scipys(self, object.__new__(_Nearest))
+    found.values, found.tree = np.asarray(self.values), self.tree
+    return found(*args, **query_options)
 
 
 refuses(
