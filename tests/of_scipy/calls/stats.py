@@ -15,21 +15,27 @@ _PLACES = ("_lib", "_external")
 _E, _K = np.array([0.6, 0.8]), np.array([1, 2, 3])
 
 _MULTIVARIATE: dict[str, dict[str, tuple[Any, ...]]] = {
-    "multivariate_normal": dict.fromkeys(["pdf", "logpdf"], (X, X, _S)) | {"entropy": (X, _S), "rvs": (X, _S, 2, 1)},
-    "multivariate_t": dict.fromkeys(["pdf", "logpdf"], (X, X, _S, 3)) | {"entropy": (X, _S, 3)},
+    "multivariate_normal": dict.fromkeys(["pdf", "logpdf"], (X, X, _S))
+    | {"cdf": (X, X, _S), "logcdf": (X, X, _S), "entropy": (X, _S), "rvs": (X, _S, 2, 1)},
+    "multivariate_t": dict.fromkeys(["pdf", "logpdf"], (X, X, _S, 3))
+    | {"cdf": (X, X, _S, 3), "entropy": (X, _S, 3), "rvs": (X, _S, 3, 2, 1)},
     "matrix_normal": dict.fromkeys(["pdf", "logpdf"], (_M, _M, np.eye(2), _S)) | {"entropy": (np.eye(2), _S)},
-    "matrix_t": dict.fromkeys(["pdf", "logpdf"], (_M, _M, np.eye(2), _S, 3)),
+    "matrix_t": dict.fromkeys(["pdf", "logpdf"], (_M, _M, np.eye(2), _S, 3)) | {"rvs": (_M, np.eye(2), _S, 3, 1, 1)},
     "dirichlet": dict.fromkeys(["pdf", "logpdf"], (_P, _A))
     | dict.fromkeys(["mean", "var", "cov", "entropy"], (_A,))
     | {"rvs": (_A, 1, 1)},
     "wishart": dict.fromkeys(["pdf", "logpdf"], (_S, 7, _S))
-    | dict.fromkeys(["mean", "mode", "var", "entropy"], (7, _S)),
+    | dict.fromkeys(["mean", "mode", "var", "entropy"], (7, _S))
+    | {"rvs": (7, _S, 2, 1)},
     "invwishart": dict.fromkeys(["pdf", "logpdf"], (_S, 7, _S))
-    | dict.fromkeys(["mean", "mode", "var", "entropy"], (7, _S)),
-    "multinomial": dict.fromkeys(["pmf", "logpmf"], (_K, 6, _P)) | dict.fromkeys(["mean", "cov", "entropy"], (6, _P)),
+    | dict.fromkeys(["mean", "mode", "var", "entropy"], (7, _S))
+    | {"rvs": (7, _S, 2, 1)},
+    "multinomial": dict.fromkeys(["pmf", "logpmf"], (_K, 6, _P))
+    | dict.fromkeys(["mean", "cov", "entropy"], (6, _P))
+    | {"rvs": (6, _P, 2, 1)},
     "dirichlet_multinomial": dict.fromkeys(["pmf", "logpmf"], (_K, _A, 6))
     | dict.fromkeys(["mean", "var", "cov"], (_A, 6)),
-    "vonmises_fisher": dict.fromkeys(["pdf", "logpdf"], (_E, _E, 2.0)) | {"entropy": (_E, 2.0)},
+    "vonmises_fisher": dict.fromkeys(["pdf", "logpdf"], (_E, _E, 2.0)) | {"entropy": (_E, 2.0), "rvs": (_E, 2.0, 2, 1)},
     "normal_inverse_gamma": dict.fromkeys(["pdf", "logpdf"], (0.5, 1.0, 0.0, 1.0, 3.0, 2.0))
     | dict.fromkeys(["mean", "var"], (0.0, 1.0, 3.0, 2.0)),
 }
@@ -58,7 +64,7 @@ def _multivariate() -> dict[str, list[Any]]:
         for method, args in methods.items():
             found[f"{place}.{name}_gen.{method}"] = [((d, *args), {})]
         found[f"{place}.{name}_gen.__call__"] = [((d, *parameters), {})]
-        for method in list(methods)[:2]:
+        for method in [m for m in methods if m.removeprefix("log") in ("pdf", "pmf", "cdf")]:
             first = methods[method][: len(methods[method]) - len(parameters)]
             found[f"{place}.{name}_frozen.{method}"] = [((d(*parameters), *first), {})]
     return found

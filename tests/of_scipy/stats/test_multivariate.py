@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import wengert as wg
+from wengert.errors import UnsupportedFunctionError
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((3, 3))
@@ -191,3 +192,110 @@ def test_singular_and_bad_parameters():
         wg.grad(lambda n: stats.wishart.logpdf(C, n, C))(1.0)
     with pytest.raises(ValueError, match="square"):
         wg.grad(lambda x: stats.multivariate_normal.logpdf(x, m, C[:2]))(x[0])
+
+
+DRAWN = {
+    "multivariate_normal": (m, C),
+    "multivariate_t": (m, C, 4.5),
+    "matrix_normal": (M[0], D, C),
+    "dirichlet": (al,),
+    "wishart": (4.5, C),
+    "invwishart": (4.5, C),
+    "normal_inverse_gamma": (0.3, 1.2, 3.0, 2.0),
+}
+
+
+def seeded():
+    return np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_numbers_are_scipys_frozen_or_not(name):
+    dist, parameters = getattr(stats, name), DRAWN[name]
+    ways = [
+        lambda *p: dist.rvs(*p, size=3, random_state=seeded()),
+        lambda *p: dist(*p).rvs(3, random_state=seeded()),
+        lambda *p: dist(*p).rvs(1, seeded()),
+    ]
+    if name in ("multivariate_normal", "matrix_normal"):
+        ways += [lambda *p: dist(*p, seed=3).rvs(), lambda *p: dist.rvs(*p, random_state=3)]
+    for f in ways:
+        drawn, expected = wg.vjp(f, *parameters)[0], f(*parameters)
+        for a, b in zip(np.atleast_1d(drawn), np.atleast_1d(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+            assert np.shape(a) == np.shape(b)
+
+
+@pytest.mark.deep("more than a second")
+def test_derivatives_of_numbers_in_location_and_scale():
+    scale = lambda c: stats.multivariate_normal(m, sym(c)).rvs(3, random_state=seeded())
+    wg.check_derivatives(scale, C)
+    wg.check_derivatives(lambda c: stats.multivariate_t.rvs(m, sym(c), 4.5, 3, seeded()), C)
+    wg.check_derivatives(lambda s: stats.wishart(4.5, sym(s)).rvs(2, random_state=seeded()), C)
+    wg.check_derivatives(lambda s: stats.invwishart.rvs(4.5, sym(s), 2, seeded()), C)
+    north = np.array([0.6, 0.0, 0.8])
+    wg.check_derivatives(lambda k: stats.vonmises_fisher.rvs(north, k, 3, seeded()), 2.0)
+
+
+def test_derivatives_of_numbers_by_hand():
+    total = lambda p: stats.multivariate_normal(p, np.eye(2)).rvs(4, random_state=seeded()).sum()
+    np.testing.assert_allclose(wg.grad(total)(p[:2]), [4.0, 4.0])
+    mean = lambda n, rng: np.mean(stats.wishart(n, np.eye(2)).rvs(20_000, random_state=rng)[:, 0, 0])
+    assert float(wg.grad(mean)(4.5, seeded())) == pytest.approx(1.0, abs=0.05)  # n is the mean
+
+
+@pytest.mark.skipif(not hasattr(stats, "Covariance"), reason="since SciPy 1.10")
+def test_numbers_by_an_object_for_the_covariance():
+    for cov in (stats.Covariance.from_diagonal([1.0, 2.0, 3.0]), stats.Covariance.from_cholesky(np.linalg.cholesky(C))):
+        f = lambda p, cov=cov: stats.multivariate_normal(p, cov).rvs(3, random_state=seeded())
+        np.testing.assert_allclose(wg.vjp(f, m)[0], f(m), rtol=1e-12)
+
+
+def test_arguments_of_frozen_methods():
+    outside = stats.multivariate_normal(m, C)
+    for f in (
+        lambda m, x: outside.logpdf(x=x) + 0 * m[0],
+        lambda m, x: stats.multivariate_normal(m, cov=C).pdf(x=x),
+        lambda m, x: stats.multivariate_normal(m, C).marginal([0, 1]).logpdf(x[:, :2]),
+        lambda m, x: x @ stats.multivariate_normal(m, C).mean,
+    ):
+        np.testing.assert_allclose(wg.vjp(f, m, x)[0], f(m, x), rtol=1e-12)
+    frozen = lambda m: stats.multivariate_normal(m, C)
+    for call in (lambda m: frozen(m).logpdf(x, x=x), lambda m: frozen(m).logpdf(), lambda m: frozen(m).entropy(x)):
+        with pytest.raises(TypeError):
+            call(m)
+        with pytest.raises(TypeError):
+            wg.vjp(call, m)
+    with pytest.raises(AttributeError, match="frozen multivariate_normal of traced"):
+        wg.vjp(lambda m: frozen(m).abseps, m)
+
+
+def test_what_is_drawn_or_counted_otherwise_is_refused_by_its_name():
+    normal, student = stats.multivariate_normal(m, C), stats.multivariate_t(m, C, 4)
+    refused = {
+        "scipy.stats.multivariate_normal.cdf": [
+            lambda v: stats.multivariate_normal(v, C).cdf(m),
+            lambda v: stats.multivariate_normal.cdf(v, m, C),
+            normal.cdf,
+            lambda v: normal.cdf(m, lower_limit=v),
+        ],
+        "scipy.stats.multivariate_normal.logcdf": [lambda v: stats.multivariate_normal.logcdf(m, v, C)],
+        "scipy.stats.multivariate_t.cdf": [student.cdf, lambda v: stats.multivariate_t(v, C, 4).cdf(m)],
+        "scipy.stats.multinomial.rvs": [lambda v: stats.multinomial(5, v**2 / np.sum(v**2)).rvs()],
+        "scipy.stats.dirichlet.rvs": [lambda v: stats.dirichlet(v**2).rvs(random_state=3)],
+        "scipy.stats.vonmises_fisher.rvs": [
+            lambda v: stats.vonmises_fisher(v / np.sqrt(v @ v), 2.0).rvs(random_state=seeded()),
+            lambda v: stats.vonmises_fisher(np.array([0.6, 0.8]), v[0] ** 2).rvs(random_state=seeded()),
+        ],
+        "in the body of a loop": [
+            lambda v: wg.scan(lambda c, _: (c + stats.multivariate_normal(c, C).rvs(random_state=seeded()), c), v, x)[0]
+        ],
+    }
+    for words, calls in refused.items():
+        for call in calls:
+            with pytest.raises(UnsupportedFunctionError, match=words) as error:
+                wg.vjp(call, m)
+            assert "test_multivariate.py" in str(error.value)
+    if hasattr(stats, "matrix_t"):
+        with pytest.raises(UnsupportedFunctionError, match=r"scipy.stats.matrix_t.rvs"):
+            wg.vjp(lambda n: stats.matrix_t(M[0], D, C, n).rvs(random_state=seeded()), 5.0)

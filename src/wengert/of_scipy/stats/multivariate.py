@@ -6,6 +6,7 @@ SciPy factorises covariances by eigenvalues; of a matrix that is positive defini
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,9 +18,12 @@ from scipy import stats
 
 from wengert.of_scipy.special.usual import multigammaln
 from wengert.ops.linalg.solutions import triangular_solve
-from wengert.tracing.arguments import Traced, array, as_dtype, holds
+from wengert.tracing.arguments import Traced, array, as_dtype, holds, holds_traced, unsupported
 from wengert.tracing.emit import record
+from wengert.tracing.functions.drawing import METHODS as METHODS_OF_GENERATORS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.interception.python_functions import original
+from wengert.tracing.stack import is_in_body
 from wengert.tracing.tracer import Tracer
 
 PLACE = "scipy.stats._multivariate:"
@@ -96,32 +100,30 @@ class Whitening:
 class Frozen:
     """A distribution with its parameters, some of which are traced; its methods are those of the distribution."""
 
-    def __init__(self, dist: object, args: Sequence[Any], kwds: dict[str, Any], parameters: Sequence[str]) -> None:
-        kwds = {name: value for name, value in kwds.items() if name != "seed"}
-        self._dist, self._kwds = dist, dict(zip(parameters, args, strict=False)) | kwds
+    def __init__(self, dist: Any, name: str, args: Sequence[Any], kwds: dict[str, Any]) -> None:
+        given = dict(zip((*PARAMETERS[name], "seed"), args, strict=False)) | kwds
+        seed = given.pop("seed", None)
+        self._dist, self._name, self._kwds = (dist if seed is None else type(dist)(seed)), name, given
 
     def __getattr__(self, name: str) -> Any:
         if name in self._kwds:
             return self._kwds[name]
+        if name == "random_state":
+            return self._dist.random_state
+        if name not in METHODS[self._name]:
+            raise AttributeError(f"a frozen {self._name} of traced parameters has no attribute {name!r}")
+        of_frozen, taken = METHODS[self._name][name]
         method = getattr(self._dist, name)
+        parameters = {key: value for key, value in self._kwds.items() if key in taken}
 
         def bound(*args: Any, **kwds: Any) -> Any:
-            skipped = UNUSED.get((type(self._dist).__name__, name), ())
-            given = {key: value for key, value in self._kwds.items() if key not in skipped}
-            return method(*args, **given, **kwds)
+            given = dict(zip(of_frozen, args, strict=False)) | kwds
+            if len(args) > len(of_frozen) or len(given) != len(args) + len(kwds):
+                raise TypeError(f"{self._name}.{name}() takes {', '.join(of_frozen) or 'no arguments'}")
+            return method(**given, **parameters)
 
         return bound
 
-
-UNUSED = {
-    ("multivariate_normal_gen", "entropy"): ("allow_singular",),
-    ("multivariate_normal_gen", "rvs"): ("allow_singular",),
-    ("multivariate_t_gen", "logpdf"): ("allow_singular",),
-    ("multivariate_t_gen", "entropy"): ("allow_singular",),
-    ("multivariate_t_gen", "rvs"): ("allow_singular",),
-    ("matrix_normal_gen", "entropy"): ("mean",),
-}
-"""Parameters of a distribution that a method of it does not take."""
 
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "multivariate_normal": ("mean", "cov", "allow_singular"),
@@ -138,33 +140,40 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 """Parameters of the distributions that can be frozen, as attributes of what SciPy freezes, too."""
 
-METHODS = {
-    "multivariate_normal": "pdf logpdf",
-    "multivariate_t": "pdf logpdf",
-    "matrix_normal": "pdf logpdf",
-    "matrix_t": "pdf logpdf",
-    "dirichlet": "pdf logpdf",
-    "wishart": "pdf logpdf",
-    "invwishart": "pdf logpdf",
-    "multinomial": "pmf logpmf",
-    "dirichlet_multinomial": "pmf logpmf",
-    "vonmises_fisher": "pdf logpdf",
-    "normal_inverse_gamma": "pdf logpdf",
-}
+METHODS: dict[str, dict[str, tuple[list[str], list[str]]]] = {}
+"""Methods of the frozen distributions: their own arguments, and those of the distribution's method."""
 
 
-def _freezes(name: str, parameters: tuple[str, ...]) -> None:
+def _arguments(function: Callable[..., Any]) -> list[str]:
+    return [*inspect.signature(function).parameters][1:]
+
+
+def _freezes(name: str) -> None:
+    module: Any = stats._multivariate
+    own, frozen = getattr(module, f"{name}_gen"), getattr(module, f"{name}_frozen")
+    METHODS[name] = {
+        method: (_arguments(f), _arguments(getattr(own, method)))
+        for method, f in vars(frozen).items()
+        if inspect.isfunction(f) and hasattr(own, method) and not method.startswith("_")
+    }
+
     @intercepts(f"{PLACE}{name}_gen.__call__")
     def freeze(self: object, *args: Any, **kwds: Any) -> Any:
-        return Frozen(self, args, kwds, parameters)
+        return Frozen(self, name, args, kwds)
 
-    for method in METHODS[name].split():
+    for method, (of_frozen, _) in METHODS[name].items():
+        if of_frozen and method not in ("rvs", "marginal"):  # what may be traced
+            _takes_traced(name, method)
 
-        @intercepts(f"{PLACE}{name}_frozen.{method}")
-        def of_frozen(self: Any, *args: Any, method: str = method) -> Any:
-            """The distribution was frozen without traced values, and is given some."""
-            taken = [p for p in parameters if p not in UNUSED.get((f"{name}_gen", method), ())]
-            return getattr(getattr(stats, name), method)(*args, **{p: parameter_of(self, p) for p in taken})
+
+def _takes_traced(name: str, method: str) -> None:
+    """Let a method of a distribution that was frozen without traced values take some."""
+
+    @intercepts(f"{PLACE}{name}_frozen.{method}")
+    def of_frozen(self: Any, *args: Any, **kwds: Any) -> Any:
+        taken = METHODS[name][method][1]
+        parameters = {p: parameter_of(self, p) for p in PARAMETERS[name] if p in taken}
+        return getattr(Frozen(self._dist, name, (), parameters), method)(*args, **kwds)
 
 
 def parameter_of(frozen: Any, name: str) -> Any:
@@ -178,13 +187,49 @@ def parameter_of(frozen: Any, name: str) -> Any:
     return {"row_spread": "rowspread", "col_spread": "colspread"}.get(name) or frozen._dist_params[name]
 
 
+def drawn(rng: Any, name: str, method: str, *parameters: Any, size: Any) -> Any:
+    """Numbers of a generator, as the user's code would draw them. Of a RandomState, without traced parameters."""
+    if is_in_body():
+        raise unsupported(
+            f"scipy.stats.{name}.rvs in the body of a loop or a branch would be drawn once, for all iterations",
+            "numbers drawn before the loop",
+        )
+    if isinstance(rng, np.random.Generator):
+        return METHODS_OF_GENERATORS[method](rng, *parameters, size=size)
+    if holds_traced(parameters):
+        raise unsupported(
+            f"scipy.stats.{name}.rvs of traced parameters draws from a np.random.Generator alone",
+            "random_state=np.random.default_rng(seed)",
+        )
+    return getattr(rng, method)(*parameters, size=size)
+
+
+def _refuses_rvs(name: str, parameters: Sequence[str], why: str) -> None:
+    """Refuse ``rvs`` where one of these parameters is traced."""
+    own = getattr(stats._multivariate, f"{name}_gen").rvs
+    places = [_arguments(own).index(p) for p in parameters]
+
+    @intercepts(f"{PLACE}{name}_gen.rvs")
+    def rvs(self: Any, *args: Any, **kwds: Any) -> Any:
+        refused = [args[k] for k in places if k < len(args)] + [kwds[p] for p in parameters if p in kwds]
+        if holds_traced(refused):
+            raise unsupported(f"scipy.stats.{name}.rvs of a traced {' or '.join(parameters)}: {why}")
+        return original(own)(self, *args, **kwds)
+
+
 def _has(name: str) -> bool:
     return hasattr(stats, name)
 
 
-for _name, _parameters in PARAMETERS.items():
+for _name, _parameters, _why in (
+    ("matrix_t", ("row_spread", "col_spread", "df"), "SciPy draws it by factors of another distribution"),
+    ("multinomial", ("n", "p"), "discrete numbers have no derivative"),
+):
     if _has(_name):
-        _freezes(_name, _parameters)
+        _refuses_rvs(_name, _parameters, _why)
+
+for _name in filter(_has, PARAMETERS):
+    _freezes(_name)
 
 # --------------------------------------------------------------------------------------------------------- normal
 
@@ -243,13 +288,41 @@ def normal_entropy(self: object, mean: ArrayLike | None = None, cov: ArrayLike =
     return 0.5 * (whitening.rank * (LOG_2PI + 1) + whitening.log_det)
 
 
-@intercepts(PLACE + "multivariate_normal_gen.rvs")
-def normal_rvs(
-    self: Any, mean: ArrayLike | None = None, cov: ArrayLike = 1, size: Any = 1, random_state: Any = None
-) -> Any:
-    _, center, matrix = _normal(mean, cov, ())
-    return squeezed(self._get_random_state(random_state).multivariate_normal(center, matrix, size))
+def _mixes(cov: Any) -> bool:
+    """Whether SciPy multiplies by a root of its own of a covariance, which is an object (since SciPy 1.13)."""
+    is_object = hasattr(cov, "colorize") and type(cov).__name__ != "CovViaPSD"
+    return is_object and "colorize" in original(stats._multivariate.multivariate_normal_gen.rvs).__code__.co_names
 
+
+@intercepts(PLACE + "multivariate_normal_gen.rvs")
+def normal_rvs(self: Any, mean: ArrayLike | None = None, cov: Any = 1, size: Any = 1, random_state: Any = None) -> Any:
+    """mean + z R, with the root R of the covariance that NumPy takes, √w Vᵀ of its singular values w."""
+    rng = self._get_random_state(random_state)
+    dim, center, matrix = _normal(mean, cov, ())
+    given = getattr(cov, "covariance", cov)
+    if not holds_traced(given):  # a root that is no function of what is traced
+        matrix = squared_matrix(np.asarray(1.0 if given is None else given, float), dim, "cov")
+    shape = (*(np.atleast_1d(size).tolist() if size or np.ndim(size) else ()), dim)
+    z = drawn(rng, "multivariate_normal", "normal", size=shape)
+    if _mixes(cov):
+        return center + cov.colorize(z)
+    _, w, vt = np.linalg.svd(matrix)
+    return squeezed(center + z @ (np.sqrt(w)[:, None] * vt))
+
+
+def _refuses_cdf(name: str, method: str) -> None:
+    @intercepts(f"{PLACE}{name}_gen.{method}")
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise unsupported(
+            f"scipy.stats.{name}.{method} of traced values: it is a sum over points that SciPy draws",
+            "wg.primitive around it, with its derivative",
+            *(["scipy.stats.norm, one for each coordinate, of a diagonal covariance"] if "normal" in name else []),
+        )
+
+
+for _name, _method in (("multivariate_normal", "cdf"), ("multivariate_normal", "logcdf"), ("multivariate_t", "cdf")):
+    if hasattr(getattr(stats, _name), _method):
+        _refuses_cdf(_name, _method)
 
 # ---------------------------------------------------------------------------------------------------- Student's t
 
@@ -281,6 +354,25 @@ def t_pdf(
     allow_singular: bool = False,
 ) -> Any:
     return np.exp(_t_log(x, loc, shape, df))
+
+
+@intercepts(PLACE + "multivariate_t_gen.rvs")
+def t_rvs(
+    self: Any,
+    loc: ArrayLike | None = None,
+    shape: ArrayLike = 1,
+    df: ArrayLike = 1,
+    size: Any = 1,
+    random_state: Any = None,
+) -> Any:
+    rng = self._get_random_state(random_state)
+    dim, center, _ = _normal(loc, shape, (df,))
+    if holds_traced(df) or not np.isinf(df):
+        x: Any = drawn(rng, "multivariate_t", "chisquare", df, size=size) / df
+    else:
+        x = np.ones(size)
+    z = np.reshape(normal_rvs(self, np.zeros(dim), shape, size, rng), (*np.shape(x), dim))
+    return squeezed(center + z / np.sqrt(x)[..., None])
 
 
 @intercepts(PLACE + "multivariate_t_gen.entropy")
@@ -488,6 +580,28 @@ def _wishart(name: str, is_inverse: bool) -> None:
             return common + 0.5 * (dim + 1) * (log - LOG_2) - 0.5 * (n + dim + 1) * digammas
         return common + 0.5 * (dim + 1) * (log + dim * LOG_2) - 0.5 * (n - dim - 1) * digammas
 
+    @intercepts(place + "rvs")
+    def rvs(self: Any, df: ArrayLike, scale: ArrayLike, size: Any = 1, random_state: Any = None) -> Any:
+        n, shape = self._process_size(size)
+        dim, count, s = _wishart_scale(df, scale, ())
+        rng = self._get_random_state(random_state)
+        rows, columns = np.tril_indices(dim, k=-1)
+        z = drawn(rng, name, "normal", size=(*shape, len(rows)))
+        if is_inverse and "chi_dfs" in original(self._inv_standard_rvs).__code__.co_varnames:  # since SciPy 1.14
+            squares = drawn(rng, name, "chisquare", count - dim + 1 + np.arange(dim), size=(*shape, dim))
+        else:
+            each = [drawn(rng, name, "chisquare", count - k, size=n) for k in range(dim)]
+            squares = np.reshape(np.stack(each), (dim, *shape[::-1])).T
+        factor = array(np.zeros((*shape, dim, dim)), (s, z, squares))
+        factor[..., rows, columns] = z
+        factor[..., np.arange(dim), np.arange(dim)] = np.sqrt(squares)
+        root = np.linalg.cholesky(s)
+        if is_inverse:
+            flipped = np.linalg.solve(np.swapaxes(factor, -1, -2), np.broadcast_to(root.T, factor.shape))
+            return squeezed(np.swapaxes(flipped, -1, -2) @ flipped)
+        mixed = root @ factor
+        return squeezed(mixed @ np.swapaxes(mixed, -1, -2))
+
 
 _wishart("wishart", False)
 _wishart("invwishart", True)
@@ -575,7 +689,7 @@ def dirichlet_entropy(self: object, alpha: ArrayLike) -> Any:
 
 @intercepts(PLACE + "dirichlet_gen.rvs")
 def dirichlet_rvs(self: Any, alpha: ArrayLike, size: Any = 1, random_state: Any = None) -> Any:
-    return self._get_random_state(random_state).dirichlet(_alpha(alpha), size=size)
+    return drawn(self._get_random_state(random_state), "dirichlet", "dirichlet", _alpha(alpha), size=size)
 
 
 def _probabilities(n: Any, p: Any, near: Sequence[Any] = ()) -> tuple[Any, Any, Any]:
@@ -731,6 +845,19 @@ if _has("vonmises_fisher"):
     @intercepts(PLACE + "vonmises_fisher_gen.pdf")
     def vonmises_fisher_pdf(self: object, x: ArrayLike, mu: ArrayLike | None = None, kappa: ArrayLike = 1) -> Any:
         return np.exp(_fisher_log(x, mu, kappa))
+
+    @intercepts(PLACE + "vonmises_fisher_gen.rvs")
+    def vonmises_fisher_rvs(
+        self: object, mu: Any = None, kappa: ArrayLike = 1, size: Any = 1, random_state: Any = None
+    ) -> Any:
+        """SciPy's own code, which draws by the inverse of the distribution function on the sphere alone."""
+        if holds_traced(mu) or np.size(mu) != 3:
+            raise unsupported(
+                "scipy.stats.vonmises_fisher.rvs of traced parameters: SciPy turns the numbers by a factor of a "
+                "singular matrix, and draws them by rejection, unless they are of three dimensions",
+                "a traced kappa, and a constant mu, of three dimensions",
+            )
+        return original(stats._multivariate.vonmises_fisher_gen.rvs)(self, mu, kappa, size, random_state)
 
     @intercepts(PLACE + "vonmises_fisher_gen.entropy")
     def vonmises_fisher_entropy(self: object, mu: ArrayLike | None = None, kappa: ArrayLike = 1) -> Any:
