@@ -2,14 +2,63 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.interpolate._interpnd import _ndim_coords_from_arrays
 
 from wengert.of_scipy.interpolate.piecewise import place
-from wengert.tracing.arguments import Traced, array, arrays
+from wengert.tracing.arguments import Traced, array, arrays, as_dtype, concrete, holds
 from wengert.tracing.interception.intercept import intercepts
+
+
+@intercepts("scipy.interpolate:RegularGridInterpolator._prepare_xi")
+def prepare_xi(self: Any, xi: Traced) -> Any:
+    """The points as rows, the shape of all, the number of dimensions, and which are NaN and outside: looks, guarded.
+
+    In a batch nothing can be looked at: what SciPy raises an error for is NaN there.
+    """
+    ndim = len(self.grid)
+    points: Any = _ndim_coords_from_arrays(xi, ndim=ndim)
+    if points.shape[-1] != ndim:
+        raise ValueError(
+            f"The requested sample points xi have dimension {points.shape[-1]} but this "
+            f"RegularGridInterpolator has dimension {ndim}"
+        )
+    shape = points.shape
+    points = as_dtype(array(np.reshape(points, (-1, ndim))), np.float64)
+    nans = np.any(np.isnan(points), axis=-1)
+    lines = [(array(line, (points,))[0], array(line, (points,))[-1]) for line in self.grid]
+    outside = [(points[:, i] < low) | (points[:, i] > high) for i, (low, high) in enumerate(lines)]
+    if not self.bounds_error:
+        out_of_bounds = functools.reduce(np.logical_or, outside)
+    else:
+        out_of_bounds = None
+        for i, beyond in enumerate(outside):
+            if holds(np.any(beyond | np.isnan(points[:, i]))):
+                raise ValueError(f"One of the requested xi is out of bounds in dimension {i}")
+    if holds(np.any(nans)) is None and self.method != "nearest":
+        nans = np.zeros(nans.shape, bool)  # whose results are NaN without SciPy's help
+        if self.bounds_error:
+            points = np.where(functools.reduce(np.logical_or, outside)[:, None], np.nan, points)
+    return points, shape, ndim, nans, out_of_bounds
+
+
+@intercepts("scipy.interpolate:interp1d._check_bounds")
+def check_bounds(self: Any, x_new: Traced) -> tuple[Any, Any]:
+    """Which points are below the data and which above: looks, guarded; in a batch SciPy's error is a NaN."""
+    low, high = array(self.x, (x_new,))[0], array(self.x, (x_new,))[-1]
+    below, above = x_new < low, x_new > high
+    for beyond, side, word, end in ((below, "below", "minimum", low), (above, "above", "maximum", high)):
+        if self.bounds_error and holds(np.any(beyond)):
+            first = concrete(x_new, "the points")[np.argmax(concrete(beyond, "the points"))]
+            raise ValueError(
+                f"A value ({first}) in x_new is {side} the interpolation range's {word} value "
+                f"({concrete(end, 'an end')})."
+            )
+    return below, above
 
 
 @intercepts("scipy.interpolate._rgi_cython:find_indices")
