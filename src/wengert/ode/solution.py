@@ -109,11 +109,11 @@ def result(
 def _between_steps(given: Given, found: SearchState, event: Real | None) -> Any:
     """The times between steps. The first and the last are those of t_span, or the last is that of the event that ends
     the solution: these move. The others the search has chosen: they are constants, as they are to the states there."""
-    k = int(found.count)
+    k, start = int(found.count), np.reshape(given.t0, (1,))
     if k == 0:
-        return np.concatenate([[given.t0]])
-    end = given.t1 if int(found.status) == FINISHED else found.times[k]
-    return np.concatenate([[given.t0], found.times[1:k], [end if event is None else event]])
+        return start
+    end: Any = given.t1 if int(found.status) == FINISHED else found.times[k]
+    return np.concatenate([start, found.times[1:k], np.reshape(end if event is None else event, (1,))])
 
 
 def check_batch(options: Options) -> None:

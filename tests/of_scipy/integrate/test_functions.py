@@ -135,6 +135,7 @@ if hasattr(integrate, "tanhsinh"):
     INFINITE["tanhsinh"] = lambda s: integrate.tanhsinh(lambda t: np.exp(-t * t * s), -np.inf * s, np.inf).integral
 
 
+@pytest.mark.sampled(2, "a program for each")
 @pytest.mark.parametrize("name", INFINITE)
 def test_an_infinite_limit_does_not_move(name: str) -> None:
     """∫ exp(−s t²) = √(π/s), whose derivative is −√π/2 s^(−3/2)."""
@@ -228,6 +229,7 @@ JUMPS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.sampled(4, "a program for each")
 @pytest.mark.parametrize("name", JUMPS)
 def test_a_jump_at_a_point_that_is_named(name: str) -> None:
     f, exact = JUMPS[name]

@@ -576,7 +576,7 @@ class _Expecting(Standard):
     """A distribution as SciPy's ``expect`` sees it: at infinity its distribution function is constant, and the
     quantiles, at which ``expect`` splits the integral, are constants to derivatives."""
 
-    def cdf(self, limits: Sequence[Traced], *shapes: Traced, **kwds: Any) -> list[Any]:
+    def cdf(self, limits: Sequence[Traced | float], *shapes: Traced, **kwds: Any) -> list[Any]:
         is_infinite = [type(x) is float and math.isinf(x) for x in limits]
         at = lambda x: self._dist.cdf(x, *shapes, **kwds)
         return [float(x > 0) if known else at(x) for x, known in zip(limits, is_infinite, strict=True)]
@@ -590,10 +590,10 @@ def expect(
     self: Distribution,
     func: Callable[..., Any] | None = None,
     args: tuple[Any, ...] = (),
-    loc: Traced = 0,
-    scale: Traced = 1,
-    lb: Traced | None = None,
-    ub: Traced | None = None,
+    loc: Traced | float = 0,
+    scale: Traced | float = 1,
+    lb: Traced | float | None = None,
+    ub: Traced | float | None = None,
     conditional: bool = False,
     **kwds: Any,
 ) -> Any:
