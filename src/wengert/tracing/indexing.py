@@ -369,7 +369,7 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
         return
     value = _cast(value, x)
     mask = _whole_mask(x, key)
-    if mask is not None and value.ndim == 0:
+    if mask is not None and value.size == 1 and value.ndim <= min(x.ndim, 1 + x.ndim - mask.ndim):
         _write_masked(x, mask, value)
         return
     basic, arrays, axes, lead = parse(x, key)

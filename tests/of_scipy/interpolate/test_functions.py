@@ -326,3 +326,21 @@ def test_orders_of_derivatives_below_zero_are_refused_as_scipy_refuses_them() ->
     tensor = s.NdBSpline((KNOTS, KNOTS), np.outer(C, C), 3)
     with pytest.raises(ValueError, match="derivatives must be positive"):
         wg.vjp(lambda x: tensor(x, nu=(-1, 0)), PAIRS)
+
+
+def test_interpolators_made_outside_are_mapped_over_examples() -> None:
+    """What SciPy looks at, the bounds, cannot be looked at in a batch: what is outside of them is NaN."""
+    grid = s.RegularGridInterpolator((GX, GY), GRID)
+    line = s.interp1d(P, V)
+    inner, points = np.linspace(P[0], P[-1], 4)[1:-1], PAIRS
+    for f, xs in ((lambda p: grid(p[None])[0], points), (lambda t: line(t), inner)):
+        found = wg.vmap(wg.value_and_grad(lambda x, f=f: np.sum(f(x))))(xs)
+        each = [wg.value_and_grad(lambda x, f=f: np.sum(f(x)))(x) for x in xs]
+        np.testing.assert_allclose(found[0], [value for value, _ in each], rtol=1e-14)
+        np.testing.assert_allclose(found[1], [slope for _, slope in each], rtol=1e-12)
+    assert np.isnan(wg.vmap(lambda p: grid(p[None])[0])(points + 9.0)).all()
+    assert np.isnan(wg.vmap(lambda t: line(t))(inner + 99.0)).all()
+    with pytest.raises(ValueError, match="out of bounds in dimension 0"):
+        wg.grad(lambda p: grid(p)[0])(points[0] + 9.0)
+    with pytest.raises(ValueError, match="above the interpolation range"):
+        wg.grad(lambda t: line(t)[()])(99.0)

@@ -75,7 +75,7 @@ def find_indices(grid: Sequence[Traced], xi: Traced) -> tuple[Any, Any]:
             indices.append(np.full(x.shape, -1))
             distances.append(np.zeros_like(x))
             continue
-        where, _ = place(line, x)
+        where, _ = place(line, x, True)  # SciPy has turned those that descend
         low = line[where]
         indices.append(np.where(np.isnan(x), -1, where))
         distances.append((x - low) / (line[where + 1] - low))
