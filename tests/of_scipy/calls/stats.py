@@ -103,7 +103,9 @@ def _of_samples() -> dict[str, list[Any]]:
     return calls | {f"{place}.rayleigh_gen.fit": [((stats.rayleigh, X), {"floc": 0})]}
 
 
+_NEW = {"UnivariateDistribution.cache_policy.fget": [((stats.Normal(),), {})]} if hasattr(stats, "Normal") else {}
 CALLS: dict[str, list[Any]] = {
+    **{f"scipy.stats._distribution_infrastructure.{name}": calls for name, calls in _NEW.items()},
     **_of_samples(),
     **_multivariate(),
     **{f"{_INFRASTRUCTURE}.rv_continuous.{m}": [((stats.norm, X / 2), {})] for m in _METHODS},

@@ -299,3 +299,28 @@ def test_what_is_drawn_or_counted_otherwise_is_refused_by_its_name():
     if hasattr(stats, "matrix_t"):
         with pytest.raises(UnsupportedFunctionError, match=r"scipy.stats.matrix_t.rvs"):
             wg.vjp(lambda n: stats.matrix_t(M[0], D, C, n).rvs(random_state=seeded()), 5.0)
+
+
+@pytest.mark.skipif(not hasattr(stats, "Normal"), reason="since SciPy 1.15")
+def test_a_captured_distribution_of_constants_keeps_nothing_in_a_trace():
+    """SciPy keeps its support and constants when they are first asked for: a compiled function must not write them."""
+    captured = stats.Normal(mu=1.0, sigma=2.0)
+
+    def f(t):
+        ends = captured.support()[1] > 0
+        return captured.logpdf(t) + captured.cdf(t) * ends + captured.icdf(t) + stats.Normal(mu=t, sigma=2.0).pdf(0.5)
+
+    jitted, other = wg.jit(f), stats.Normal(mu=1.0, sigma=2.0)
+    expected = other.logpdf(0.3) + other.cdf(0.3) + other.icdf(0.3) + stats.Normal(mu=0.3, sigma=2.0).pdf(0.5)
+    np.testing.assert_allclose([jitted(0.3), jitted(0.3)], expected, rtol=1e-12)
+    assert (captured._support_cache, jitted.stats()["plain"]) == (None, 0)
+    policies = wg.vjp(
+        lambda t: (t, [captured.cache_policy, stats.Normal(cache_policy="no_cache").cache_policy]), 1.0, has_aux=True
+    )
+    assert policies[-1] == [None, "no_cache"]
+    np.testing.assert_allclose(f(0.3), expected, rtol=1e-12)
+    assert captured._support_cache is not None  # Python's run has kept it
+    np.testing.assert_allclose(jitted(0.3), expected, rtol=1e-12)
+    if hasattr(stats, "Uniform"):
+        flat = stats.Uniform(a=0.0, b=2.0)
+        np.testing.assert_allclose(wg.jit(lambda t: flat.skewness() + flat.cdf(t))(0.5), 0.25, atol=1e-12)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +17,8 @@ import numpy as np
 from scipy.stats import rv_continuous
 
 from wengert.of_scipy.stats.methods import Distribution, Standard, call, code_of, is_finite
-from wengert.tracing.arguments import Traced, array, as_dtype, is_number, scalar
+from wengert.tracing.arguments import Traced, array, as_dtype, holds_traced, is_number, scalar
+from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
 
@@ -303,3 +305,16 @@ def entropy(self: Distribution, *args: Any, **kwds: Any) -> Any:
         found = found + np.log(as_array(given.scale))
     found = np.broadcast_to(found, np.broadcast_shapes(*[np.shape(x) for x in near]))
     return selected(found, found, [(as_array(given.loc) != as_array(given.loc), np.nan)], given.is_valid, True)
+
+
+# ------------------------------------------------------------------------------- distributions of SciPy 1.15 and later
+
+
+@intercepts("scipy.stats._distribution_infrastructure:UnivariateDistribution.cache_policy.fget", AT_OBJECT)
+def cache_policy(self: Any) -> Any:
+    """A distribution of constants, which the traced function may have captured, keeps nothing that is computed in a
+    trace: the function would write it, and a compiled one would do so once. SciPy asks for the policy before it keeps
+    anything."""
+    caller = sys._getframe(2)  # 1 is the one that runs the code which asks
+    is_scipys = str(caller.f_globals.get("__name__")).startswith("scipy.stats.")
+    return "no_cache" if is_scipys and not holds_traced([*self._parameters.values()]) else NotImplemented
