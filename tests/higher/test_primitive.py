@@ -391,3 +391,21 @@ def test_the_gradient_of_a_mapped_primitive_of_unknown_type_was_refused(square: 
     np.testing.assert_array_equal(wg.grad(f)(X), 2 * X)
     square._types.clear()
     np.testing.assert_array_equal(wg.jit(wg.grad(f))(X), 2 * X)
+
+
+def test_a_rule_that_reads_an_array_is_refused_in_the_body_of_a_loop() -> None:
+    """It was a KeyError: a body has no arrays but its operands."""
+    weights = np.array([1.0, 2.0, 3.0])
+
+    @wg.primitive(type=lambda x: x)
+    def square(x: Any) -> Any:
+        return x**2
+
+    @square.def_pullback
+    def _(ct: Any, y: Any, x: Any) -> Any:
+        return (ct * 2 * x * np.sum(weights) / 6,)
+
+    assert wg.grad(square)(1.5) == 3.0
+    for f in (lambda s: wg.scan(lambda c, t: (c + square(s * t), 0.0), 0.0, weights)[0], wg.checkpoint(square)):
+        with pytest.raises(StructureError, match="reads an array around itself"):
+            wg.grad(f)(1.5)

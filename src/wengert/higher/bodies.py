@@ -18,17 +18,28 @@ from wengert.ad.forward import jvp
 from wengert.ad.reverse import cotangents
 from wengert.batching import batch
 from wengert.edit import ancestors, merge_common
+from wengert.errors import StructureError, message
 from wengert.locks import lock
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, structure
 
 MOST_BODIES = 10_000
+
+CAPTURED = message(
+    "a rule of a wg.primitive within the body of a loop, a branch or a checkpoint reads an array around itself",
+    tries=["the array as an argument of the primitive", "numbers"],
+)
 
 _known: OrderedDict[Any, Tape] = OrderedDict()
 _lock = lock()
 
 
 def interned(body: Tape) -> Tape:
-    """The tape of this structure that was seen first, in place of ``body``."""
+    """The tape of this structure that was seen first, in place of ``body``.
+
+    Raises StructureError if it has captured arrays: a rule written in NumPy may have read one.
+    """
+    if body.captures:
+        raise StructureError(CAPTURED)
     key = structure(body)
     with _lock:
         known = _known.setdefault(key, body)
@@ -114,8 +125,9 @@ def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int
     inputs = (*body.inputs, *seeds, *given)
     # A step of several operands is pulled back once for each of them, by steps that are equal. If they were not merged,
     # each derivative of each enclosing body would have several of each.
-    joint = merge_common(body.replace(inputs=inputs, instrs=builder.instrs, outputs=(*body.outputs, *results)))
-    return interned(joint)
+    outputs = (*body.outputs, *results)
+    joint = body.replace(inputs=inputs, instrs=builder.instrs, outputs=outputs, captures=tuple(builder.captures))
+    return interned(merge_common(joint) if not joint.captures else joint)
 
 
 @lru_cache(maxsize=4096)

@@ -298,3 +298,11 @@ def test_mixed_second_derivatives_of_an_integral(name):
         slope, h = wg.grad(lambda q, f=f: f(*q)), 1e-4 * np.eye(len(at))[0]
         difference = (8 * (slope(near + h) - slope(near - h)) - slope(near + 2 * h) + slope(near - 2 * h)) / 12e-4
         np.testing.assert_allclose(second[0], difference, rtol=1e-5, atol=1e-6)
+
+
+def test_formulas_for_derivatives_stand_in_the_bodies_of_loops() -> None:
+    """They captured an array of ones, which was a KeyError there."""
+    at = np.array([0.2, 0.3, 0.4])
+    each = lambda s: wg.scan(lambda c, t: (c + stats.beta.pdf(t, s + 2, 3.0), 0.0), 0.0, at)[0]
+    whole = lambda s: np.sum(stats.beta.pdf(at, s + 2, 3.0))
+    assert wg.grad(each)(1.3) == pytest.approx(wg.grad(whole)(1.3), rel=1e-13)

@@ -69,7 +69,8 @@ def _partial(name: str, slope: Slope) -> Callable[..., Any]:
 
 def slope_of(f: Callable[..., Any], k: int, *xs: Traced) -> Any:
     """∂f/∂x_k of a function that computes element by element."""
-    return wg.jvp(lambda x: f(*xs[:k], x, *xs[k + 1 :]), (xs[k],), (np.ones_like(xs[k]),))[1]
+    one = np.where(xs[k] == xs[k], 1.0, 1.0)  # a step, and not an array: the rule may be used in the body of a loop
+    return wg.jvp(lambda x: f(*xs[:k], x, *xs[k + 1 :]), (xs[k],), (one,))[1]
 
 
 def slopes_of(f: Callable[..., Any], count: int) -> list[Slope]:
