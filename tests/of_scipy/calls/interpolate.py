@@ -35,6 +35,7 @@ class Namespace:
 
 
 NAMESPACE = Namespace()
+TRIANGLES = "scipy.interpolate._interpnd" if hasattr(s, "_interpnd") else "scipy.interpolate.interpnd"
 
 
 def out(columns: int = 1) -> Any:
@@ -116,9 +117,9 @@ CALLS: dict[str, list[Any]] = {
         ((s.RBFInterpolator(SPOTS, SPOTS[:, 0]), SPOTS, SPOTS[:, 1]), {"kernel": "gaussian"}),
     ],
     "scipy.interpolate.Rbf._call_norm": [((RADIAL, X[None], X[None]), {})],
-    "scipy.interpolate._interpnd._ndim_coords_from_arrays": [(((AT, AT),), {})],
-    "scipy.interpolate._interpnd.LinearNDInterpolator": [((SPOTS, SPOTS[:, 0]), {}), ((SPOTS, SPOTS[:2, 0]), {})],
-    "scipy.interpolate._interpnd.NDInterpolatorBase.__call__": [((LINEAR, INSIDE), {})],
+    f"{TRIANGLES}._ndim_coords_from_arrays": [(((AT, AT),), {})],
+    f"{TRIANGLES}.LinearNDInterpolator": [((SPOTS, SPOTS[:, 0]), {}), ((SPOTS, SPOTS[:2, 0]), {})],
+    f"{TRIANGLES}.NDInterpolatorBase.__call__": [((LINEAR, INSIDE), {})],
     "scipy.interpolate.NearestNDInterpolator": [((SPOTS, SPOTS[:, 0]), {})],
     "scipy.interpolate.NearestNDInterpolator.__call__": [((NEAREST, INSIDE), {})],
 }

@@ -16,7 +16,8 @@ _E, _K = np.array([0.6, 0.8]), np.array([1, 2, 3])
 
 _MULTIVARIATE: dict[str, dict[str, tuple[Any, ...]]] = {
     "multivariate_normal": dict.fromkeys(["pdf", "logpdf"], (X, X, _S))
-    | {"cdf": (X, X, _S), "logcdf": (X, X, _S), "entropy": (X, _S), "rvs": (X, _S, 2, 1)},
+    | dict.fromkeys(["cdf", "logcdf"], (X[:2], X[:2], _S[:2, :2]))
+    | {"entropy": (X, _S), "rvs": (X, _S, 2, 1)},
     "multivariate_t": dict.fromkeys(["pdf", "logpdf"], (X, X, _S, 3))
     | {"cdf": (X, X, _S, 3), "entropy": (X, _S, 3), "rvs": (X, _S, 3, 2, 1)},
     "matrix_normal": dict.fromkeys(["pdf", "logpdf"], (_M, _M, np.eye(2), _S)) | {"entropy": (np.eye(2), _S)},
@@ -65,8 +66,9 @@ def _multivariate() -> dict[str, list[Any]]:
             found[f"{place}.{name}_gen.{method}"] = [((d, *args), {})]
         found[f"{place}.{name}_gen.__call__"] = [((d, *parameters), {})]
         for method in [m for m in methods if m.removeprefix("log") in ("pdf", "pmf", "cdf")]:
-            first = methods[method][: len(methods[method]) - len(parameters)]
-            found[f"{place}.{name}_frozen.{method}"] = [((d(*parameters), *first), {})]
+            count = len(methods[method]) - len(parameters)
+            first, frozen = methods[method][:count], d(*methods[method][count:])
+            found[f"{place}.{name}_frozen.{method}"] = [((frozen, *first), {})]
     return found
 
 

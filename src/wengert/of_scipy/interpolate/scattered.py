@@ -24,6 +24,9 @@ from wengert.tracing.interception.asking import AT_ANY, AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
 
+PLACE = "scipy.interpolate._interpnd" if hasattr(interpolate, "_interpnd") else "scipy.interpolate.interpnd"
+"""The module of triangles, which has the second name until SciPy 1.14."""
+
 # -------------------------------------------------------------------------------------------------- radial functions
 
 
@@ -281,7 +284,7 @@ def _of_scipys(made: Any, found: Any) -> Any:
     return found
 
 
-@intercepts("scipy.interpolate._interpnd:_ndim_coords_from_arrays", AT_OBJECT)
+@intercepts(f"{PLACE}:_ndim_coords_from_arrays", AT_OBJECT)
 def coordinates(function: Any, points: Any, ndim: int | None = None) -> Any:
     return coordinates_of(points, ndim) if holds_traced(points) else NotImplemented
 
@@ -296,12 +299,12 @@ def norm_of(self: Any, x1: Traced, x2: Traced) -> Any:
     return _distances(np.swapaxes(array(x1, (x2,)), 0, 1), np.swapaxes(array(x2, (x1,)), 0, 1))
 
 
-@intercepts("scipy.interpolate._interpnd:LinearNDInterpolator", AT_ANY)
+@intercepts(f"{PLACE}:LinearNDInterpolator", AT_ANY)
 def make_linear(points: Any, values: Traced, fill_value: float = np.nan, rescale: bool = False) -> Any:
     return _Linear(points, values, fill_value, rescale)
 
 
-@intercepts("scipy.interpolate._interpnd:NDInterpolatorBase.__call__", AT_OBJECT)
+@intercepts(f"{PLACE}:NDInterpolatorBase.__call__", AT_OBJECT)
 def call_linear(function: Any, self: Any, *args: ArrayLike) -> Any:
     if not holds_traced(list(args)):
         return NotImplemented

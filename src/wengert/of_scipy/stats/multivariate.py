@@ -288,12 +288,6 @@ def normal_entropy(self: object, mean: ArrayLike | None = None, cov: ArrayLike =
     return 0.5 * (whitening.rank * (LOG_2PI + 1) + whitening.log_det)
 
 
-def _mixes(cov: Any) -> bool:
-    """Whether SciPy multiplies by a root of its own of a covariance, which is an object (since SciPy 1.13)."""
-    is_object = hasattr(cov, "colorize") and type(cov).__name__ != "CovViaPSD"
-    return is_object and "colorize" in original(stats._multivariate.multivariate_normal_gen.rvs).__code__.co_names
-
-
 @intercepts(PLACE + "multivariate_normal_gen.rvs")
 def normal_rvs(self: Any, mean: ArrayLike | None = None, cov: Any = 1, size: Any = 1, random_state: Any = None) -> Any:
     """mean + z R, with the root R of the covariance that NumPy takes, √w Vᵀ of its singular values w."""
@@ -304,7 +298,7 @@ def normal_rvs(self: Any, mean: ArrayLike | None = None, cov: Any = 1, size: Any
         matrix = squared_matrix(np.asarray(1.0 if given is None else given, float), dim, "cov")
     shape = (*(np.atleast_1d(size).tolist() if size or np.ndim(size) else ()), dim)
     z = drawn(rng, "multivariate_normal", "normal", size=shape)
-    if _mixes(cov):
+    if hasattr(cov, "colorize") and type(cov).__name__ != "CovViaPSD":  # an object with a root of its own
         return center + cov.colorize(z)
     _, w, vt = np.linalg.svd(matrix)
     return squeezed(center + z @ (np.sqrt(w)[:, None] * vt))
@@ -587,7 +581,7 @@ def _wishart(name: str, is_inverse: bool) -> None:
         rng = self._get_random_state(random_state)
         rows, columns = np.tril_indices(dim, k=-1)
         z = drawn(rng, name, "normal", size=(*shape, len(rows)))
-        if is_inverse and "chi_dfs" in original(self._inv_standard_rvs).__code__.co_varnames:  # since SciPy 1.14
+        if is_inverse:
             squares = drawn(rng, name, "chisquare", count - dim + 1 + np.arange(dim), size=(*shape, dim))
         else:
             each = [drawn(rng, name, "chisquare", count - k, size=n) for k in range(dim)]
