@@ -181,7 +181,7 @@ def inconsistent(Z: ArrayLike, d: int = 2) -> Any:
 
 
 def _largest_below(merges: np.ndarray, values: Traced) -> Any:
-    """Of each row the largest of the values in the rows of its cluster."""
+    """The largest of the values in the rows of each cluster."""
     n, found = len(merges) + 1, list[Any]()
     for k, pair in enumerate(merges.tolist()):
         top = values[k]

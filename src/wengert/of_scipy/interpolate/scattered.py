@@ -128,7 +128,7 @@ def make_radial(
 
 @intercepts("scipy.interpolate:RBFInterpolator.__call__", AT_OBJECT)
 def of_neighbors(self: Any, x: Traced) -> Any:
-    """By the nearest points alone, which are found at every run, each place has a system of its own."""
+    """Each place has a system of its own, of the nearest points alone, which are found at every run."""
     if self.neighbors is None or not holds_traced([x, self.y, self.d, self.smoothing, self.epsilon]):
         return NotImplemented
     x = as_dtype(array(x, (self.y, self.d)), np.float64)

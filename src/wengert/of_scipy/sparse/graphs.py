@@ -26,7 +26,7 @@ NOWHERE = -9999
 """The predecessor of a node that no path leads to, and of the first of a path."""
 
 
-class Search(NamedTuple):
+class PathSearch(NamedTuple):
     """A search for shortest paths, without the weights."""
 
     by: str
@@ -56,7 +56,7 @@ def edges_of(graph: Operand) -> tuple[int, Pattern | None, Any]:
     return shape[0], pattern, as_dtype(array(data), np.float64)
 
 
-def _graph(call: Search, weights: Array) -> Any:
+def _graph(call: PathSearch, weights: Array) -> Any:
     if call.pattern is None:
         return weights.reshape(call.n, call.n)
     if not weights.all():
@@ -70,7 +70,7 @@ STORED_ZERO = (
 )
 
 
-def _weights_of(call: Search, weights: Array, i: Array, j: Array) -> tuple[Array, Array]:
+def _weights_of(call: PathSearch, weights: Array, i: Array, j: Array) -> tuple[Array, Array]:
     """The numbers of the edges from i to j, and their weights; −1 and infinity where there is none."""
     if call.pattern is None:
         number = i * call.n + j
@@ -83,7 +83,7 @@ def _weights_of(call: Search, weights: Array, i: Array, j: Array) -> tuple[Array
     return number, found
 
 
-def last_edges(call: Search, weights: Array, before: Array) -> Array:
+def last_edges(call: PathSearch, weights: Array, before: Array) -> Array:
     """The number of the edge that each path ends with, −1 of one without an edge. ``before`` has the predecessors."""
     j = np.broadcast_to(np.arange(call.n), before.shape)
     i = np.where(before < 0, j, before)
@@ -94,7 +94,7 @@ def last_edges(call: Search, weights: Array, before: Array) -> Array:
     return np.where(before < 0, -1, number)
 
 
-def _types(weights: Array, *, call: Search) -> tuple[Array, ...]:
+def _types(weights: Array, *, call: PathSearch) -> tuple[Array, ...]:
     at = call.option("indices")
     shape = (*(np.shape(at) if at is not None else (call.n,)), call.n)
     if call.option("min_only"):
@@ -103,7 +103,7 @@ def _types(weights: Array, *, call: Search) -> tuple[Array, ...]:
 
 
 @wg.primitive(type=_types)
-def _searched(weights: Array, *, call: Search) -> tuple[Any, ...]:
+def _searched(weights: Array, *, call: PathSearch) -> tuple[Any, ...]:
     """Distances, predecessors, last edges, and the nodes that paths start at."""
     found = getattr(scipys, call.by)(_graph(call, weights), return_predecessors=True, **dict(call.options))
     distance, before = found[:2]
@@ -146,7 +146,7 @@ def _paths(by: str, *names: str) -> None:
             at = np.asarray(concrete(given["indices"], "where paths begin"))
             given["indices"] = _as_tuple(at)
         n, pattern, weights = edges_of(csgraph)
-        call = Search(by, n, pattern, tuple(given.items()))
+        call = PathSearch(by, n, pattern, tuple(given.items()))
         distance, before, edges, start = _searched(wg.stop_gradient(weights), call=call)
         if not given.get("unweighted"):
             distance = _found_as(distance, path_sums(weights, edges, before))
@@ -172,7 +172,7 @@ def construct_dist_matrix(
 ) -> Any:
     n, pattern, weights = edges_of(graph)
     before = np.asarray(concrete(predecessors, "the predecessors"))
-    call = Search("construct_dist_matrix", n, pattern, (("directed", directed),))
+    call = PathSearch("construct_dist_matrix", n, pattern, (("directed", directed),))
     known = np.asarray(concrete(weights, "the weights")) if not directed else np.ones(weights.shape)
     total = path_sums(weights, last_edges(call, known, before), before)
     is_nowhere = (before < 0) & ~np.eye(n, dtype=bool)
@@ -211,8 +211,8 @@ for _name in (
     _structural(_name)
 
 
-def _is_in_tree(weights: Array, *, call: Search) -> Array:
-    """Of each edge, whether the smallest tree has it."""
+def _is_in_tree(weights: Array, *, call: PathSearch) -> Array:
+    """Whether the smallest tree has an edge, for each."""
     graph = _graph(call, weights)
     tree = sp.coo_array(scipys.minimum_spanning_tree(graph))
     number = _weights_of(call, weights, tree.coords[0], tree.coords[1])[0]
@@ -229,7 +229,9 @@ def minimum_spanning_tree(f: Answer, csgraph: Operand, overwrite: bool = False) 
     """A matrix of the edges of the smallest tree, each with its weight."""
     n, pattern, weights = edges_of(_sparse(csgraph))
     assert pattern is not None
-    is_in = concrete(_in_tree(wg.stop_gradient(weights), call=Search("tree", n, pattern, ())), "the edges of the tree")
+    is_in = concrete(
+        _in_tree(wg.stop_gradient(weights), call=PathSearch("tree", n, pattern, ())), "the edges of the tree"
+    )
     chosen = np.flatnonzero(is_in)
     only: Any = sp.csr_array((chosen + 1.0, (pattern.rows[chosen], pattern.indices[chosen])), shape=pattern.shape)
     tree = f(only)

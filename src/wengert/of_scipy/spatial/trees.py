@@ -76,7 +76,7 @@ class TracedTree(KDTree):
     def tree(self) -> Any:
         raise _without_nodes()
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         raise unsupported("a tree of traced points is not copied or pickled", "a new tree of its data")
 
     def query(self, x: ArrayLike, k: Any = 1, eps: float = 0, p: float = 2, *rest: Any, **options: Any) -> Any:
@@ -92,7 +92,7 @@ class TracedTree(KDTree):
         return _pairs(self, r, p, eps, output_type)
 
     def count_neighbors(
-        self, other: Any, r: ArrayLike, p: float = 2.0, weights: Any = None, cumulative: Any = True
+        self, other: Any, r: ArrayLike, p: float = 2.0, weights: ArrayLike | None = None, cumulative: bool = True
     ) -> Any:
         return _counted(self, other, r, p, weights, cumulative)
 
@@ -108,7 +108,7 @@ def points_of(tree: Any) -> Any:
     return tree._points if type(tree) is TracedTree else array(np.asarray(tree.data))
 
 
-def _differences(x: Traced, y: Traced, box: Any) -> Any:
+def _differences(x: Traced, y: Traced, box: ArrayLike | None) -> Any:
     """x − y, in a periodic box the shortest."""
     difference = x - y
     if box is None:
@@ -118,7 +118,7 @@ def _differences(x: Traced, y: Traced, box: Any) -> Any:
     return difference - np.where(np.isfinite(size), size, 0) * turns
 
 
-def _distances(x: Traced, y: Traced, p: float, box: Any) -> Any:
+def _distances(x: Traced, y: Traced, p: float, box: ArrayLike | None) -> Any:
     difference = _differences(x, y, box)
     return by_minkowski(difference, 0 * difference, p)
 
@@ -147,7 +147,9 @@ def _pairs(tree: Any, r: float, p: float = 2.0, eps: float = 0, output_type: str
     return set(zip(i.tolist(), j.tolist(), strict=True)) if output_type == "set" else np.stack([i, j], axis=1)
 
 
-def _counted(tree: Any, other: Any, r: ArrayLike, p: float = 2.0, weights: Any = None, cumulative: Any = True) -> Any:
+def _counted(
+    tree: Any, other: Any, r: ArrayLike, p: float = 2.0, weights: ArrayLike | None = None, cumulative: bool = True
+) -> Any:
     """The number of pairs that are no farther apart than each of ``r``, or their sum of products of weights."""
     between = _all_distances(tree, other, p, "count_neighbors")
     radii = array(r, (between,))
@@ -234,7 +236,7 @@ def _in_balls(
     return found
 
 
-def _make(tree: Any, data: ArrayLike, leafsize: int, boxsize: Any) -> None:
+def _make(tree: Any, data: ArrayLike, leafsize: int, boxsize: ArrayLike | None) -> None:
     """Let ``tree`` be one of these traced points."""
     if boxsize is not None:
         raise unsupported("KDTree of traced points in a periodic box is not there", "a tree of constant points")
@@ -255,7 +257,7 @@ def ckdtree(
     compact_nodes: bool = True,
     copy_data: bool = False,
     balanced_tree: bool = True,
-    boxsize: Any = None,
+    boxsize: ArrayLike | None = None,
 ) -> Any:
     tree = KDTree.__new__(KDTree)
     _make(tree, data, leafsize, boxsize)
@@ -270,7 +272,7 @@ def kdtree(
     compact_nodes: bool = True,
     copy_data: bool = False,
     balanced_tree: bool = True,
-    boxsize: Any = None,
+    boxsize: ArrayLike | None = None,
 ) -> None:
     _make(tree, data, leafsize, boxsize)
 
@@ -300,7 +302,7 @@ for _method, _answers in {
 # -------------------------------------------------------------------------------------------- distances of two arrays
 
 
-def _minkowski_p(x: ArrayLike, y: ArrayLike, p: Any = 2.0) -> Any:
+def _minkowski_p(x: ArrayLike, y: ArrayLike, p: float = 2.0) -> Any:
     u, v = [as_dtype(array(a), np.promote_types(array(a).dtype, np.float64)) for a in (x, y)]
     if isinstance(p, int | float) and p in (1, np.inf):
         return by_minkowski(u, v, p)
@@ -308,18 +310,18 @@ def _minkowski_p(x: ArrayLike, y: ArrayLike, p: Any = 2.0) -> Any:
 
 
 @intercepts(f"{PLACE}:minkowski_distance_p")
-def minkowski_distance_p(x: ArrayLike, y: ArrayLike, p: Any = 2.0) -> Any:
+def minkowski_distance_p(x: ArrayLike, y: ArrayLike, p: float = 2.0) -> Any:
     return _minkowski_p(x, y, p)
 
 
 @intercepts(f"{PLACE}:minkowski_distance")
-def minkowski_distance(x: ArrayLike, y: ArrayLike, p: Any = 2.0) -> Any:
+def minkowski_distance(x: ArrayLike, y: ArrayLike, p: float = 2.0) -> Any:
     u, v = [as_dtype(array(a), np.promote_types(array(a).dtype, np.float64)) for a in (x, y)]
     return by_minkowski(u, v, p)
 
 
 @intercepts(f"{PLACE}:distance_matrix")
-def distance_matrix(x: ArrayLike, y: ArrayLike, p: Any = 2.0, threshold: int = 1_000_000) -> Any:
+def distance_matrix(x: ArrayLike, y: ArrayLike, p: float = 2.0, threshold: int = 1_000_000) -> Any:
     u, v = as_dtype(array(x), np.float64), as_dtype(array(y), np.float64)
     if u.shape[1] != v.shape[1]:
         raise ValueError(f"x contains {u.shape[1]}-dimensional vectors but y contains {v.shape[1]}-dimensional vectors")

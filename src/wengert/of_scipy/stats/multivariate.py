@@ -187,7 +187,7 @@ def parameter_of(frozen: Any, name: str) -> Any:
     return {"row_spread": "rowspread", "col_spread": "colspread"}.get(name) or frozen._dist_params[name]
 
 
-def drawn(rng: Any, name: str, method: str, *parameters: Any, size: Any) -> Any:
+def drawn(rng: object, name: str, method: str, *parameters: Any, size: Any) -> Any:
     """Numbers of a generator, as the user's code would draw them. Of a RandomState, without traced parameters."""
     if is_in_body():
         raise unsupported(
@@ -289,7 +289,9 @@ def normal_entropy(self: object, mean: ArrayLike | None = None, cov: ArrayLike =
 
 
 @intercepts(PLACE + "multivariate_normal_gen.rvs")
-def normal_rvs(self: Any, mean: ArrayLike | None = None, cov: Any = 1, size: Any = 1, random_state: Any = None) -> Any:
+def normal_rvs(
+    self: Any, mean: ArrayLike | None = None, cov: Any = 1, size: Any = 1, random_state: object = None
+) -> Any:
     """mean + z R, with the root R of the covariance that NumPy takes, √w Vᵀ of its singular values w."""
     rng = self._get_random_state(random_state)
     dim, center, matrix = _normal(mean, cov, ())
@@ -357,7 +359,7 @@ def t_rvs(
     shape: ArrayLike = 1,
     df: ArrayLike = 1,
     size: Any = 1,
-    random_state: Any = None,
+    random_state: object = None,
 ) -> Any:
     rng = self._get_random_state(random_state)
     dim, center, _ = _normal(loc, shape, (df,))
@@ -575,7 +577,7 @@ def _wishart(name: str, is_inverse: bool) -> None:
         return common + 0.5 * (dim + 1) * (log + dim * LOG_2) - 0.5 * (n - dim - 1) * digammas
 
     @intercepts(place + "rvs")
-    def rvs(self: Any, df: ArrayLike, scale: ArrayLike, size: Any = 1, random_state: Any = None) -> Any:
+    def rvs(self: Any, df: ArrayLike, scale: ArrayLike, size: Any = 1, random_state: object = None) -> Any:
         n, shape = self._process_size(size)
         dim, count, s = _wishart_scale(df, scale, ())
         rng = self._get_random_state(random_state)
@@ -682,7 +684,7 @@ def dirichlet_entropy(self: object, alpha: ArrayLike) -> Any:
 
 
 @intercepts(PLACE + "dirichlet_gen.rvs")
-def dirichlet_rvs(self: Any, alpha: ArrayLike, size: Any = 1, random_state: Any = None) -> Any:
+def dirichlet_rvs(self: Any, alpha: ArrayLike, size: Any = 1, random_state: object = None) -> Any:
     return drawn(self._get_random_state(random_state), "dirichlet", "dirichlet", _alpha(alpha), size=size)
 
 
@@ -842,7 +844,7 @@ if _has("vonmises_fisher"):
 
     @intercepts(PLACE + "vonmises_fisher_gen.rvs")
     def vonmises_fisher_rvs(
-        self: object, mu: Any = None, kappa: ArrayLike = 1, size: Any = 1, random_state: Any = None
+        self: object, mu: Any = None, kappa: ArrayLike = 1, size: Any = 1, random_state: object = None
     ) -> Any:
         """SciPy's own code, which draws by the inverse of the distribution function on the sphere alone."""
         if holds_traced(mu) or np.size(mu) != 3:
