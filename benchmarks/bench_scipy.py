@@ -8,6 +8,7 @@ The last column says how many times as long ours takes as what stands in the lin
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -26,6 +27,10 @@ from scipy.spatial.distance import cdist  # isort: skip
 import wengert as wg
 
 RNG = np.random.default_rng(0)
+
+
+FACTORS = (1 + 1e-9 * k for k in itertools.count())
+"""Numbers that differ in each call: a factorisation is kept for the matrix that was solved last."""
 
 
 class Against(NamedTuple):
@@ -53,7 +58,8 @@ def poisson(n: int = 300) -> Against:
 
     ours = wg.jit(wg.value_and_grad(lambda density: load @ spsolve(stiffness(density), load)))
     a = stiffness(density)
-    return Against({"wengert": lambda: ours(density), "one solve": lambda: spsolve(a, load)}, {"one solve": 3.0})
+    own = lambda: ours(density * next(FACTORS))
+    return Against({"wengert": own, "one solve": lambda: spsolve(a, load)}, {"one solve": 3.0})
 
 
 def helmholtz(n: int = 200) -> Against:
@@ -69,7 +75,8 @@ def helmholtz(n: int = 200) -> Against:
 
     ours = wg.jit(wg.value_and_grad(power))
     whole = sp.csc_array(a - sp.diags_array(k2 * eps))
-    return Against({"wengert": lambda: ours(eps), "one solve": lambda: spsolve(whole, source)}, {"one solve": 2.2})
+    own = lambda: ours(eps * next(FACTORS))
+    return Against({"wengert": own, "one solve": lambda: spsolve(whole, source)}, {"one solve": 2.2})
 
 
 # ------------------------------------------------------------------------------------------------------ statistics
