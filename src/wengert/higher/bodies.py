@@ -125,8 +125,8 @@ def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int
     inputs = (*body.inputs, *seeds, *given)
     # A step of several operands is pulled back once for each of them, by steps that are equal. If they were not merged,
     # each derivative of each enclosing body would have several of each.
-    outputs = (*body.outputs, *results)
-    joint = body.replace(inputs=inputs, instrs=builder.instrs, outputs=outputs, captures=tuple(builder.captures))
+    every_output = (*body.outputs, *results)
+    joint = body.replace(inputs=inputs, instrs=builder.instrs, outputs=every_output, captures=tuple(builder.captures))
     return interned(merge_common(joint) if not joint.captures else joint)
 
 
