@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.interpolate._interpnd import _ndim_coords_from_arrays
+from scipy.interpolate._rgi import _ndim_coords_from_arrays
 
 from wengert.of_scipy.interpolate.piecewise import place
 from wengert.tracing.arguments import Traced, array, arrays, as_dtype, concrete, holds
