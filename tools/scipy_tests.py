@@ -106,9 +106,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
     try:
         wg.jvp(run, (0.0,), (1.0,))
         found = PASSED, ""
-    except pytest.skip.Exception:
+    except pytest.skip.Exception:  # a test that skips itself is neither
         return True
-    except BaseException as error:  # any: what it is, is what is asked
+    except (Exception, pytest.fail.Exception) as error:  # any: what it is, is what is asked
         chain = [error, error.__cause__, error.__context__]
         is_refused = any(isinstance(e, WengertError) for e in chain)
         found = (REFUSED if is_refused else FAILED), "".join(traceback.format_exception(error))[-1500:]
@@ -131,7 +131,7 @@ def files() -> Iterator[Path]:
 
 
 def outcomes(path: Path, seconds: int) -> dict[str, tuple[str, str]]:
-    """What came of each test of a file. Raises RuntimeError if they could not be run to the end."""
+    """The outcome of each test of a file. Raises RuntimeError if they could not be run to the end."""
     package = list(path.relative_to(ROOT.parent).parent.parts)
 
     def absolute(found: re.Match[str]) -> str:

@@ -170,7 +170,7 @@ if hasattr(integrate, "tanhsinh"):
 
 
 def quietly(f: Callable[..., Any], *args: Any) -> Any:
-    """What f gives, with SciPy's warnings ignored: the integral of the derivative diverges."""
+    """Return what f gives, and ignore SciPy's warnings: the integral of the derivative diverges."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", integrate.IntegrationWarning)
         return f(*args)

@@ -329,7 +329,7 @@ def test_orders_of_derivatives_below_zero_are_refused_as_scipy_refuses_them() ->
 
 
 def test_interpolators_made_outside_are_mapped_over_examples() -> None:
-    """What SciPy looks at, the bounds, cannot be looked at in a batch: what is outside of them is NaN."""
+    """SciPy looks at the bounds, which nobody can in a batch: a point outside of them gives NaN there."""
     grid = s.RegularGridInterpolator((GX, GY), GRID)
     line = s.interp1d(P, V)
     inner, points = np.linspace(P[0], P[-1], 4)[1:-1], PAIRS

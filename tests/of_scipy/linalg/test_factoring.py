@@ -86,7 +86,7 @@ CASES = [
 
 
 def test_the_other_triangle_of_a_factor_is_the_matrix_or_zero():
-    """As SciPy has it: zero since 1.18."""
+    """SciPy writes zeros there since 1.18."""
     factor, lower = wg.jvp(lambda a: sl.cho_factor(a)[0], (S,), (S,))[0], False
     np.testing.assert_allclose(factor, sl.cho_factor(S, lower=lower)[0], rtol=1e-13)
     assert np.all(np.tril(factor, -1) == np.tril(S, -1)) or not np.tril(factor, -1).any()

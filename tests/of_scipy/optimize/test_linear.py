@@ -56,7 +56,6 @@ def test_assignments() -> None:
     assert wg.grad(f)(1.0) == f(1.0)
 
 
-@pytest.mark.skipif(not hasattr(optimize, "milp"), reason="this SciPy has no milp")
 def test_integers_stay() -> None:
     plane = lambda p: optimize.LinearConstraint(np.array([[1.0, 1.0, 1.0]]), -np.inf, 4 * p)
     f = lambda p: optimize.milp(

@@ -117,7 +117,6 @@ def test_linear_least_squares() -> None:
     check_solution(f, 1.1)
 
 
-@pytest.mark.skipif(not hasattr(optimize, "isotonic_regression"), reason="this SciPy has no isotonic_regression")
 def test_isotonic_regression() -> None:
     y = np.array([1.0, 3.0, 2.0, 5.0, 4.0, 6.0])
     f = lambda p: optimize.isotonic_regression(y * p ** np.arange(6)).x

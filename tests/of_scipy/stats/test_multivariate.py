@@ -247,7 +247,6 @@ def test_derivatives_of_numbers_by_hand():
     assert float(wg.grad(mean)(4.5, seeded())) == pytest.approx(1.0, abs=0.05)  # n is the mean
 
 
-@pytest.mark.skipif(not hasattr(stats, "Covariance"), reason="since SciPy 1.10")
 def test_numbers_by_an_object_for_the_covariance():
     for cov in (stats.Covariance.from_diagonal([1.0, 2.0, 3.0]), stats.Covariance.from_cholesky(np.linalg.cholesky(C))):
         f = lambda p, cov=cov: stats.multivariate_normal(p, cov).rvs(3, random_state=seeded())

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.interpolate._rgi import _ndim_coords_from_arrays
 
 from wengert.of_scipy.interpolate.piecewise import place
+from wengert.of_scipy.interpolate.scattered import coordinates_of
 from wengert.tracing.arguments import Traced, array, arrays, as_dtype, concrete, holds
 from wengert.tracing.interception.intercept import intercepts
 
@@ -21,7 +21,7 @@ def prepare_xi(self: Any, xi: Traced) -> Any:
     In a batch nothing can be looked at: what SciPy raises an error for is NaN there.
     """
     ndim = len(self.grid)
-    points: Any = _ndim_coords_from_arrays(xi, ndim=ndim)
+    points: Any = coordinates_of(xi, ndim)
     if points.shape[-1] != ndim:
         raise ValueError(
             f"The requested sample points xi have dimension {points.shape[-1]} but this "
