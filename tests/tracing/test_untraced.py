@@ -31,6 +31,7 @@ from tests.of_scipy.calls import (
 from tests.tracing.interception.addresses import address
 from tests.tracing.interception.outcomes import in_another_thread, plain
 from wengert.of_scipy.refusing import REASONS
+from wengert.of_scipy.version import SCIPY
 from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION, AT_FUNCTIONS
 from wengert.tracing.interception.intercept import TABLE
 
@@ -45,7 +46,7 @@ def squared(x: Any) -> Any:
     return x * x
 
 
-IS_OLDER = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17)
+IS_OLDER = SCIPY < (1, 17)
 
 VALUES: list[tuple[Any, ...]] = [
     (),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy
 
 import wengert as wg
 from tests.of_scipy.checking import case, four_tests, same
 from tests.of_scipy.linalg.matrices import HALF, HALF_ABOVE, TALL, WIDE, A, B, C, H, S, X, Y, sl, sym
 from wengert.errors import UnsupportedFunctionError
+from wengert.of_scipy.version import SCIPY
 
 
 def phases(v):
@@ -95,7 +95,7 @@ LOOKS = (
 LOOKS += ("subspace_angles", "cdf2rdf")
 
 
-IS_NEWER = tuple(map(int, scipy.__version__.split(".")[:2])) > (1, 17)
+IS_NEWER = SCIPY > (1, 17)
 """Since SciPy 1.18 ``eig`` has code of its own, whose vectors may have other signs than NumPy's."""
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 from scipy.spatial import distance
 
 from wengert.errors import ConcretizationError
+from wengert.of_scipy.version import SCIPY
 from wengert.tracing.arguments import (
     Out,
     Traced,
@@ -214,7 +214,7 @@ def weights(w: ArrayLike, n: int | None = None) -> Any:
     return found
 
 
-IS_NEWER = tuple(map(int, scipy.__version__.split(".")[:2])) > (1, 17)
+IS_NEWER = SCIPY > (1, 17)
 OF_STACKS = ("euclidean", "sqeuclidean", "minkowski") if IS_NEWER else ()
 """The metrics that take stacks of vectors: none before SciPy 1.18."""
 

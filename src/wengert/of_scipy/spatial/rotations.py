@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 import wengert as wg
 from wengert.of_scipy.refusing import refuses
 from wengert.of_scipy.spatial.distances import table
+from wengert.of_scipy.version import SCIPY
 from wengert.tracing.arguments import (
     Traced,
     array,
@@ -590,7 +590,7 @@ def align_vectors(
 # --------------------------------------------------------------------------------------------------------------- Slerp
 
 
-SLERP = "Slerp" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 17) else "SlerpOfCython"
+SLERP = "Slerp" if SCIPY >= (1, 17) else "SlerpOfCython"
 """An older SciPy's keeps its own code: it is made of a Rotation of Cython, and there is nothing of that name."""
 
 

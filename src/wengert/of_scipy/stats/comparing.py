@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 from scipy import special as sc
 from scipy.stats import _morestats, _stats_mstats_common, _stats_py
@@ -15,6 +14,7 @@ from scipy.stats import _morestats, _stats_mstats_common, _stats_py
 import wengert as wg
 from wengert.of_scipy.stats.descriptive import kurtosis_of, rankdata, skewness
 from wengert.of_scipy.stats.samples import as_samples, check_nan_policy, of_samples, on_last_axis, probability
+from wengert.of_scipy.version import SCIPY
 from wengert.tracing.arguments import Axis, Traced, array, as_dtype, holds, unsupported
 from wengert.tracing.interception.intercept import intercepts
 
@@ -207,7 +207,7 @@ def bartlett(*samples: Traced) -> Any:
     return RESULTS_MORE.BartlettResult(statistic, sc.chdtrc(float(k - 1), statistic))
 
 
-IS_OLDER = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17)
+IS_OLDER = SCIPY < (1, 17)
 
 
 def _trimmed_mean(share: float) -> Callable[..., Any]:
