@@ -108,6 +108,14 @@ CALLS: dict[str, list[Any]] = {
     "scipy.interpolate._rbfinterp_np.compute_interpolation": [
         ((INSIDE, SPOTS, "linear", 1.0, POWERS, np.zeros(2), np.ones(2), np.ones((6, 1)), None), {})
     ],
+    "scipy.interpolate.interp1d._check_bounds": [
+        ((s.interp1d([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]), np.array([0.5])), {}),
+        ((s.interp1d([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]), np.array([9.5])), {}),
+    ],
+    "scipy.interpolate.RegularGridInterpolator._prepare_xi": [
+        ((s.RegularGridInterpolator(([0.0, 1.0, 2.0],), np.arange(3.0)), np.array([[0.5]])), {}),
+        ((s.RegularGridInterpolator(([0.0, 1.0, 2.0],), np.arange(3.0)), np.array([[9.5]])), {}),
+    ],
     "scipy.interpolate.RBFInterpolator.__call__": [
         ((s.RBFInterpolator(SPOTS, SPOTS[:, 0], 3), SPOTS), {}),
         ((s.RBFInterpolator(SPOTS, SPOTS[:, 0]), SPOTS), {}),

@@ -113,6 +113,7 @@ CALLS: dict[str, list[Any]] = {
     **{f"{_INFRASTRUCTURE}.rv_continuous.{m}": [((stats.norm, X / 2), {})] for m in _METHODS},
     **{f"{_INFRASTRUCTURE}.rv_discrete.{m}": [((stats.poisson, X, 1.5), {})] for m in _DISCRETE},
     f"{_INFRASTRUCTURE}.rv_generic.stats": [((stats.gamma, 2.0), {})],
+    "scipy.stats.rv_continuous.expect": [((stats.gamma, None, (2.0,)), {}), ((stats.norm, np.square), {"lb": 0.0})],
     f"{_INFRASTRUCTURE}.rv_generic.entropy": [((stats.gamma, 2.0), {})],
     f"{_INFRASTRUCTURE}.rv_generic.moment": [((stats.gamma, 2, 2.0), {}), ((stats.gamma, -1, 2.0), {})],
     "scipy._lib.array_api_extra.apply_where": [((X > 0.5, X, np.log), {"fill_value": 0.0})],
