@@ -272,7 +272,7 @@ def test_an_interrupt_while_numpy_asks_for_a_number_became_a_value_error(monkeyp
         raise KeyboardInterrupt
 
     def f(x: Any) -> Any:
-        u: Any = np.ndarray(3)  # NumPy's own array
+        u: Any = np.ndarray(3, buffer=bytearray(24))  # NumPy's own array
         u[0] = x[0]
         return np.sum(u * x)
 

@@ -367,7 +367,6 @@ def _written_outside(cause: ConcretizationError) -> MutationError:
             tries=[
                 "an array made inside, by np.zeros, np.array ...",
                 "np.array(a) of an array a that another function made, before it is written",
-                "np.empty(shape), where np.ndarray(shape) made the array",
                 "np.stack([...]) of the values",
             ],
         )

@@ -257,7 +257,6 @@ class Tracer(metaclass=TracerType):
                 _where(self),
                 tries=[
                     "an array made inside the traced function, if this writes into one made outside",
-                    "np.empty(shape), if this writes into what np.ndarray(shape) made",
                     "np.array(a)[i], if a traced i stands in the brackets of an array that is not traced",
                     "wg.primitive, for code that is not NumPy",
                 ],

@@ -491,6 +491,21 @@ for _name in ("zeros", "ones", "eye", "identity", "tri", "indices"):
 empty = _creates("empty")(_made_by(np.zeros))
 
 
+@intercepts(np.ndarray, AT_CALLER)
+def ndarray(
+    shape: ShapeLike,
+    dtype: DTypeLike | None = float,
+    buffer: Any = None,
+    offset: Any = 0,
+    strides: Any = None,
+    order: str | None = None,
+) -> Any:
+    """Return an array as ``np.empty`` makes one; one of memory that is given stays NumPy's own."""
+    if buffer is not None or strides is not None:
+        return _NUMPY.ndarray(plain(shape), dtype, buffer, plain(offset), plain(strides), order)
+    return constant(np.zeros(_shape(shape), dtype, "F" if order in ("F", "f") else "C"))
+
+
 @_creates("full")
 def full(
     shape: ShapeLike,

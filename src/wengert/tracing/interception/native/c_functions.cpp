@@ -29,7 +29,7 @@
 
 namespace {
 
-constexpr int most_functions = 224, most_types = 32, most_setters = 8, most_callables = 64;
+constexpr int most_functions = 224, most_types = 40, most_setters = 8, most_callables = 64;
 
 // How much of its arguments a function's trampoline looks at.
 enum Looks {
@@ -230,8 +230,13 @@ PyObject *called(PyObject *type, PyObject *const *args, Py_ssize_t n, PyObject *
 template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t given, PyObject *names) {
     const Type &t = types[K];
     const Py_ssize_t n = PyVectorcall_NARGS(given);
+    if (t.looks == at_caller) {
+        const int is_ours = asker.is_for_user(nullptr);
+        if (is_ours < 0) return nullptr;
+        if (is_ours) return PyObject_Vectorcall(t.replacement, args, n, names);
+    }
     const int depth = t.type == &PyFloat_Type ? at_arguments : into_lists;
-    const bool is_asked = t.looks == at_any || (n == 1 && names == nullptr);
+    const bool is_asked = t.looks == at_any || (t.looks != at_caller && n == 1 && names == nullptr);
     for (Py_ssize_t k = 0; is_asked && k < n; k++)
         if (holds_traced(args[k], depth)) return PyObject_Vectorcall(t.replacement, args, n, names);
     return t.own != nullptr ? t.own(type, args, given, names) : called(type, args, n, names);
