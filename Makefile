@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint format bench clean
+.PHONY: demo test test-deep test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint format bench bench-npbench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -80,6 +80,11 @@ format: $(VENV)/with-lint
 
 bench: $(VENV)/with-bench
 	$(BIN)/python benchmarks/run.py
+
+# The public NumPy programs of https://github.com/spcl/npbench, of which NPBENCH is a clone, beside its ports to JAX.
+NPBENCH ?=
+bench-npbench: $(VENV)/with-bench
+	$(BIN)/python -m benchmarks.bench_npbench $(or $(NPBENCH),$(error NPBENCH=folder says where a clone of NPBench is))
 
 clean:
 	rm -rf $(VENV) .venv-sanitize .venv-wheels $(PACKAGES) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
