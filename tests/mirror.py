@@ -169,6 +169,8 @@ COVERED = [
         "a call compares arguments, structures and places with those of its entries",
         "runtime/native/signature.cpp",
     ),
+    row("tests/tracing/native/test_steps.py", "a step is known, or not, by its key, whichever operation it is of",
+        "tracing/native/keys.cpp", "tracing/native/values.cpp"),
     row("tests/codegen/test_copies.py", "the runtime's copies beside those of kernels", "runtime/native/copies.cpp"),
     row("tests/runtime/native/test_blas.py", "every test runs with the routines found in either way",
         "runtime/routines.py"),

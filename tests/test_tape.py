@@ -106,15 +106,11 @@ def test_a_builder_begins_with_the_steps_of_a_tape() -> None:
     check(tape.replace(instrs=builder.instrs, outputs=(z,)))
 
 
-def test_a_builder_takes_instructions_by_append_alone() -> None:
-    """Whoever could write into the list would be past the guard of what is followed."""
-    tape = two_steps()
-    builder = Builder(follow=tape)
-    for instr in tape.instrs:
-        builder.emit(instr.op, instr.ins, instr.params)
-    assert builder.has_followed() and isinstance(builder.instrs, tuple)
-    builder.append(tape.instrs[0])
-    assert not builder.has_followed()
+def test_what_a_builder_gives_out_is_a_copy() -> None:
+    builder = Builder()
+    for instr in two_steps().instrs:
+        builder.append(instr)
+    assert isinstance(builder.instrs, tuple) and builder.since(0) is not builder.since(0)
 
 
 def test_builders_nest() -> None:

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -183,6 +183,12 @@ class Capture(NamedTuple):
     """Promised never to change (read-only, or made while tracing): what depends on it alone is folded."""
 
 
+def without_data(capture: Capture) -> Capture:
+    """Return the capture with an array that stands for its type alone, so that a cache keeps no data alive."""
+    aval = capture.var.aval
+    return capture._replace(array=np.broadcast_to(np.empty((), aval.dtype), aval.shape))
+
+
 @dataclass(frozen=True, eq=False)
 class Tape:
     """A tape is a Wengert list: the flat list of elementary steps of one computation.
@@ -255,20 +261,26 @@ def infer(op: Op, avals: Sequence[Aval], params: Mapping[str, Any]) -> tuple[Ava
     return known
 
 
+class EarlierSteps(Protocol):
+    """The steps of earlier runs: see tracing/native/steps.h."""
+
+    def step(self, op: Op, ins: tuple[Atom, ...], params: Mapping[str, Any]) -> tuple[Var, ...] | None: ...
+    def learn(self, instr: Instr) -> None: ...
+
+
 class Builder:
     """The growing end of a tape.
 
-    ``source`` is written on every instruction emitted, or what ``locate()`` says at that moment. A builder may
-    *follow* a tape: as long as the steps that come are the ones that stand there, the tape's own instructions and
-    variables are given out again, and nothing is built. A function that is traced anew at every call, and mostly
-    does the same, then costs little more than being called. ``start`` are instructions that what is emitted follows.
+    ``source`` is written on every instruction emitted, or what ``locate()`` says at that moment. ``start`` are
+    instructions that what is emitted follows. ``steps`` are those of earlier runs: where the same step comes again, its
+    instruction and variables are given out again, and nothing is built.
     """
 
-    __slots__ = ("_followed", "_instrs", "captures", "locate", "source")
+    __slots__ = ("_instrs", "captures", "locate", "source", "steps")
 
-    def __init__(self, follow: Tape | None = None, start: Iterable[Instr] = ()) -> None:
+    def __init__(self, start: Iterable[Instr] = ()) -> None:
         self._instrs: list[Instr] = [*start]
-        self._followed: tuple[Instr, ...] | None = None if follow is None else follow.instrs
+        self.steps: EarlierSteps | None = None
         self.source: Source | None = None
         self.locate: Callable[[], Source | None] | None = None
         self.captures: list[Capture] = []
@@ -282,35 +294,32 @@ class Builder:
         """The instructions so far: a copy, linear in them."""
         return tuple(self._instrs)
 
+    def recorded(self) -> list[Instr]:
+        """The list that grows: nobody else may change it but what gives out earlier steps again."""
+        return self._instrs
+
     def since(self, number: int) -> list[Instr]:
         """The instructions from ``number`` on: linear in these, not in all that there are."""
         return self._instrs[number:]
 
     def append(self, instr: Instr) -> None:
         """Append an instruction as it is."""
-        self._followed = None
         self._instrs.append(instr)
-
-    def has_followed(self) -> bool:
-        """Whether exactly the steps of the followed tape have come."""
-        return self._followed is not None and len(self._instrs) == len(self._followed)
 
     def emit(self, op: Op, ins: tuple[Atom, ...], params: Mapping[str, Any]) -> tuple[Atom, ...]:
         """Append ``op(*ins, **params)`` and return its outputs.
 
         Nothing is appended where the op has a shortcut (``x * 1``) or every operand is a literal.
         """
+        steps = self.steps
+        if steps is not None:
+            known = steps.step(op, ins, params)
+            if known is not None:
+                return known
         if op.shortcut is not None:
             short = op.shortcut(*ins, **params)
             if short is not None:
                 return (short,)
-        if self._followed is not None:
-            done = self._instrs
-            if len(done) < len(self._followed):
-                instr = self._followed[len(done)]
-                if instr.op is op and instr.ins == ins and (instr.params is params or instr.params == params):
-                    done.append(instr)
-                    return instr.outs
         out_avals = infer(op, [a.aval for a in ins], params)
         for a in ins:
             if type(a) is Var:
@@ -320,9 +329,11 @@ class Builder:
             if folded is not None:
                 return folded
         outs = (Var(out_avals[0]),) if len(out_avals) == 1 else tuple(map(Var, out_avals))
-        self._followed = None  # what comes is new
         source = self.source if self.locate is None else self.locate()
-        self._instrs.append(Instr(op, ins, outs, params, source))
+        instr = Instr(op, ins, outs, params, source)
+        self._instrs.append(instr)
+        if steps is not None:
+            steps.learn(instr)
         return outs
 
 
@@ -332,7 +343,7 @@ def fold_literals(op: Op, ins: Sequence[Atom], params: Mapping[str, Any], out_av
         return None
     with silent():  # the run time warns where NumPy would; a literal is only arithmetic
         value = op.reference(*[a.value for a in ins], **params)  # type: ignore[union-attr]  # no Var among them
-    return (Lit(value, out_avals[0].dtype),)
+    return (literal(value.item(), out_avals[0].dtype),)
 
 
 class _Current(threading.local):
@@ -363,9 +374,9 @@ _literals: dict[Any, Lit] = {}
 
 def literal(value: Scalar, dtype: np.dtype[Any] | None) -> Lit:
     """A Python number as a literal; equal ones are one object, so that tapes can be compared by identity."""
-    if value == 0 or value != value:  # 0.0 equals -0.0, and NaN nothing
-        return Lit(value, dtype)
     key = (type(value), value, dtype)
+    if value == 0 or value != value:  # 0.0 equals -0.0, and NaN nothing
+        key = (type(value), str(value), dtype)
     known = _literals.get(key)
     if known is None:
         if len(_literals) > 10_000:

@@ -148,21 +148,6 @@ def test_the_inputs_that_are_written_are_known() -> None:
     assert all(a.tolist() == np.ones(a.shape).tolist() and a.flags.writeable for a in args)
 
 
-def test_the_same_steps_again_are_the_recording_of_before() -> None:
-    """With the captured arrays of this run: programs that were made of the tape serve both."""
-
-    def steps(c: Any) -> Any:
-        return lambda x: np.sin(x) * c
-
-    given = [input_of(np.ones(3))]
-    before = record_call(steps(np.ones(3)), given, name="f")
-    again = record_call(steps(np.zeros(3)), given, name="f", previous=before)
-    assert again.tape is before.tape and again.programs is before.programs
-    assert again.captured[0].tolist() == [0, 0, 0]
-    for f, inputs in ((np.cos, given), (lambda x: np.sin(x) * 2, given), (steps(np.ones(1)), [input_of(np.ones(1))])):
-        assert record_call(f, inputs, name="f", previous=before).tape is not before.tape
-
-
 def test_results_that_are_no_arrays_are_named() -> None:
     with pytest.raises(UnsupportedFunctionError, match=r'f returned a str(.|\n)*result\["b"\](.|\n)*has_aux'):
         record_call(lambda x: {"a": x, "b": "text"}, [input_of(1.0)], name="f")

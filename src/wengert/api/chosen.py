@@ -53,6 +53,8 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
         leaves = foreign.numbers([every[k] for k in numbers])
         _check_leaves(f, leaves, lambda k: f"argument{tree.path(everything, numbers[k])}")
         return Chosen(call_selected, leaves, treedef)
+    if type(argnums) is int and 0 <= argnums < len(args):
+        return _choose_one(f, args, kwargs, argnums)
     if isinstance(argnums, np.integer):
         argnums = int(argnums)
     positions = [argnums] if isinstance(argnums, int) else list(argnums) if np.iterable(argnums) else [argnums]
@@ -90,6 +92,27 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
         return call
 
     return Chosen(call_positions, leaves, treedef)
+
+
+def _choose_one(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], position: int) -> Chosen:
+    """Return what ``choose`` does for one argument, as in nearly every call."""
+    leaves, treedef = tree.flatten(args[position])
+    leaves = foreign.numbers(leaves)
+    if not all(type(x) is np.ndarray and x.dtype.kind in "fc" for x in leaves):
+        _check_leaves(f, leaves, lambda k: f"argument {position}{tree.path(treedef, k)}")
+    others = list(args)
+    others[position] = None
+
+    def call_position(way: Way) -> F:
+        def call(*chosen: Any) -> Any:
+            function, rest, by_keyword = way(f, others, kwargs)
+            new = list(rest)
+            new[position] = tree.unflatten(treedef, chosen)
+            return function(*new, **by_keyword)
+
+        return call
+
+    return Chosen(call_position, leaves, treedef)
 
 
 def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> None:

@@ -18,11 +18,12 @@ from wengert.errors import DTypeError, ScalarOutputError, StructureError, messag
 from wengert.expect import checked
 from wengert.ops.control import stop_gradient as stop_gradient_op
 from wengert.passes.number_guards import without_guards
-from wengert.runtime.execute import Previous, Transform, execute, transformed
+from wengert.runtime.execute import Transform, execute, transformed
 from wengert.tracing import foreign
 from wengert.tracing.emit import record
 from wengert.tracing.record import Recording, input_of
 from wengert.tracing.tracer import Tracer
+from wengert.tracing.ways import steps_of
 
 
 @checked
@@ -64,7 +65,7 @@ def value_and_grad(
 
 
 def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_safe: bool, with_value: bool) -> F:
-    previous = Previous()
+    steps = steps_of(f)
 
     options = {"argnums": argnums, "wrt": wrt, "has_aux": has_aux, "nan_safe": nan_safe}
 
@@ -74,8 +75,7 @@ def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_sa
         aux = Aux()
         inputs = [input_of(x) for x in leaves]
         run = (lambda way: with_aux(f, call(way), aux)) if has_aux else call
-        recording = record_for_transform(f, run, inputs, previous=previous.recording)
-        previous.remember(recording)
+        recording = record_for_transform(f, run, inputs, steps=steps)
         _check_scalar(f, recording, has_aux)
         n = len(leaves)
         transform = (vjp_of_tape, (tuple(range(n)), (0,), "one", True, nan_safe))
@@ -147,7 +147,7 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
     chosen = choose(f, tuple(primals), {}, tuple(range(len(primals))), None)
     aux = Aux()
     run = (lambda way: with_aux_tree(f, chosen.call(way), aux)) if has_aux else chosen.call
-    recording = record_for_transform(f, run, [input_of(x) for x in chosen.leaves])
+    recording = record_for_transform(f, run, [input_of(x) for x in chosen.leaves], steps=steps_of(f))
     return chosen, aux, recording
 
 

@@ -26,7 +26,7 @@ from wengert.tracing.emit import record
 from wengert.tracing.looking import evaluate
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer
-from wengert.tracing.ways import Way
+from wengert.tracing.ways import Way, steps_of
 
 Array = ArrayLike
 
@@ -54,6 +54,8 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
     >>> wg.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
     array([3., 4.])
     """
+
+    steps = steps_of(f)
 
     @made_by(vmap, f, in_axes=in_axes, out_axes=out_axes)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -93,7 +95,9 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
 
             return call
 
-        recording = record_for_transform(f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once")
+        recording = record_for_transform(
+            f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once", steps=steps
+        )
         flags = (*[True] * len(values), *[False] * len(recording.implicit))
         outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
         for x in outs if out_axes != 0 else ():

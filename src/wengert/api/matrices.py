@@ -24,7 +24,7 @@ from wengert.tape import Aval, Tape
 from wengert.tracing.emit import new_constant
 from wengert.tracing.record import input_of
 from wengert.tracing.stack import current_trace
-from wengert.tracing.ways import Way
+from wengert.tracing.ways import Way, steps_of
 
 
 @checked
@@ -69,12 +69,14 @@ def jacobian(
     if mode not in (None, "forward", "reverse"):
         raise ValueError(f"mode={mode!r}: expected 'forward', 'reverse' or None")
 
+    steps = steps_of(f)
+
     @made_by(jacobian, f, argnums=argnums, wrt=wrt, mode=mode, real=real, nan_safe=nan_safe)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
         if real:
             call, leaves = _of_parts(call, leaves)
-        recording = record_for_transform(f, call, [input_of(x) for x in leaves])
+        recording = record_for_transform(f, call, [input_of(x) for x in leaves], steps=steps)
         tape = recording.tape
         ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
         _check_inexact(f, outs)

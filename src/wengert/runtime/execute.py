@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from wengert.locks import lock
 from wengert.passes.number_guards import without_guards
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.tiered import TieredProgram
-from wengert.tape import Capture, Tape, splice, structure
+from wengert.tape import Tape, splice, structure, without_data
 from wengert.tracing.emit import new_constant, trace_of, wrap
 from wengert.tracing.lifting import capture_again, lift
 from wengert.tracing.record import Recording
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
 Transform = tuple[Callable[..., Tape], tuple[Any, ...]]
@@ -64,30 +67,6 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
     return program
 
 
-def without_data(capture: Capture) -> Capture:
-    """Return the capture with an array that stands for its type alone, so that a cache keeps no data alive."""
-    aval = capture.var.aval
-    return capture._replace(array=np.broadcast_to(np.empty((), aval.dtype), aval.shape))
-
-
-class Previous:
-    """The recording of the last call of a function, which the next call compares its steps with. With several threads
-    the last one wins."""
-
-    __slots__ = ("recording",)
-    __wengert_cache__ = True  # tells the check whether a function is pure that no result depends on this
-
-    def __init__(self) -> None:
-        self.recording: Recording | None = None
-
-    def remember(self, recording: Recording) -> None:
-        if recording.implicit or (self.recording is not None and recording.programs is self.recording.programs):
-            return
-        tape = recording.tape
-        hollow = tape.replace(captures=tuple([without_data(c) for c in tape.captures]))
-        self.recording = recording._replace(tape=hollow, captured=())
-
-
 def execute(
     recording: Recording, transforms: tuple[Transform, ...], args: Sequence[Any], extra: Sequence[Any] = ()
 ) -> list[Any]:
@@ -98,13 +77,9 @@ def execute(
     """
     tape = recording.tape
     values = [*args, *recording.implicit, *extra]
-    trace, all_constant = trace_of(values)
+    trace, all_constant = (None, True) if current_trace() is None else trace_of(values)
     if trace is not None and not all_constant:
-        joint = transformed(tape, transforms)
-        atoms = [lift(trace, x, v.aval.dtype) for x, v in zip(values, joint.inputs, strict=True)]
-        captured = [capture_again(trace, c) for c in joint.captures]
-        outs = splice(trace.builder, joint, atoms, captured)
-        return [wrap(trace, a) for a in outs]
+        return _spliced(trace, recording, transforms, values)
     program = recording.programs.get(transforms)
     if program is None:
         program = program_for(without_guards(tape), transforms)
@@ -118,6 +93,27 @@ def execute(
     if trace is not None:  # all arguments are constants of that trace, so the results are constants of it too
         return [new_constant(trace, np.asarray(r), True) for r in results]
     return results
+
+
+def _spliced(trace: Trace, recording: Recording, transforms: tuple[Transform, ...], values: Sequence[Any]) -> list[Any]:
+    """Let the steps of the transformed tape join a trace that is open."""
+    tape, key = recording.tape, (_spliced, transforms)
+    joint = recording.programs.get(key)
+    if joint is None:
+        joint = transformed(tape, transforms)
+        numbers = {c.var: k for k, c in enumerate(tape.captures)}
+        joint = joint.replace(captures=tuple([without_data(c) if c.var in numbers else c for c in joint.captures]))
+        if all(instr.op.is_stable for instr in tape.instrs):
+            recording.programs[key] = joint
+    atoms = [lift(trace, x, v.aval.dtype) for x, v in zip(values, joint.inputs, strict=True)]
+    present = {c.var: c._replace(array=array) for c, array in zip(tape.captures, recording.captured, strict=True)}
+    captured = [capture_again(trace, present.get(c.var, c)) for c in joint.captures]
+    if trace.steps is None:
+        outs = splice(trace.builder, joint, atoms, captured)
+    else:
+        make = partial(splice, trace.builder, joint, atoms, captured)
+        outs = trace.steps.block(joint, (*atoms, *captured), make)
+    return [wrap(trace, a) for a in outs]
 
 
 def run_once(tape: Tape, inputs: Sequence[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
-from wengert.tape import Atom, Lit
+from wengert.tape import Atom, literal
 from wengert.tracing import foreign, hooks
 from wengert.tracing.emit import new_constant, record, trace_of, unwrap, wrap
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
@@ -268,7 +268,7 @@ def as_dtype(x: Any, dtype: Any, near: Sequence[Any] = ()) -> Any:
         trace, all_constant = trace_of(near)
         if trace is None or all_constant:
             return constant(trace_near(near), x, dtype)
-        return wrap(trace, Lit(x, dtype))
+        return wrap(trace, literal(x, dtype))
     if not isinstance(x, Tracer | np.ndarray | np.generic):
         x = array(x, near)
     if x.dtype == dtype:

@@ -14,10 +14,11 @@ import numpy as np
 from wengert import config
 from wengert.errors import EscapedTracerError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
-from wengert.tape import Atom, Aval, Capture, Lit, Tape, Var, literal
+from wengert.tape import Atom, Aval, Capture, Lit, Var, literal
 from wengert.tracing import hooks
 
 if TYPE_CHECKING:
+    from wengert.tracing._steps import Steps
     from wengert.tracing.trace import Trace
     from wengert.tracing.tracer import Tracer
 
@@ -30,13 +31,12 @@ class Implicit(NamedTuple):
 
 
 class Lifted:
-    """All that has come into one trace from outside: inputs and captures. ``follow`` is a tape whose variables it takes
-    as long as it can."""
+    """All that has come into one trace from outside: inputs and captures. ``steps``: see Trace."""
 
-    __slots__ = ("captures", "follow", "given", "implicit", "inputs", "snapshots")
+    __slots__ = ("captures", "given", "implicit", "inputs", "snapshots", "steps")
 
-    def __init__(self, follow: Tape | None = None) -> None:
-        self.follow = follow
+    def __init__(self) -> None:
+        self.steps: Steps | None = None
         self.inputs: list[Var] = []
         self.given: dict[Var, Any] = {}
         """The arrays, and values of enclosing traces, that the inputs are."""
@@ -48,7 +48,7 @@ class Lifted:
 
     def new_input(self, aval: Aval, value: Any) -> Var:
         """Add an input; ``value`` is its array, or a tracer of an enclosing trace, or None."""
-        var = Var(aval) if self.follow is None else self.follow.inputs[len(self.inputs)]
+        var = Var(aval) if self.steps is None else self.steps.variable("input", len(self.inputs), aval, Var)
         self.inputs.append(var)
         if value is not None:
             self.given[var] = value
@@ -113,7 +113,9 @@ def _lift_tracer(trace: Trace, x: Tracer) -> Atom:
         return outer
     known = trace.lifted.implicit.get(outer)
     if known is None:
-        known = trace.lifted.implicit[outer] = Implicit(Var(outer.aval), x.frozen())
+        lifted, steps = trace.lifted, trace.lifted.steps
+        var = Var(outer.aval) if steps is None else steps.variable("implicit", len(lifted.implicit), outer.aval, Var)
+        known = lifted.implicit[outer] = Implicit(var, x.frozen())
     return known.var
 
 
@@ -186,11 +188,7 @@ def _captured(lifted: Lifted, key: int, array: np.ndarray[Any, Any], name: str, 
 
 
 def _new_capture(lifted: Lifted, aval: Aval) -> Var:
-    if lifted.follow is not None and len(lifted.captures) < len(lifted.follow.captures):
-        var = lifted.follow.captures[len(lifted.captures)].var
-        if var.aval is aval:
-            return var
-    return Var(aval)
+    return Var(aval) if lifted.steps is None else lifted.steps.variable("capture", len(lifted.captures), aval, Var)
 
 
 def _copied(x: Any) -> np.ndarray[Any, Any]:

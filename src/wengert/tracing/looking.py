@@ -22,6 +22,7 @@ from wengert.ops.control import Expected, guard
 from wengert.source import Source
 from wengert.tape import Atom, Capture, Instr, Lit, Var
 from wengert.tracing import hooks
+from wengert.tracing._steps import looked
 from wengert.tracing.counted import note_iteration
 from wengert.tracing.decisions import ValueNumbers, number
 from wengert.tracing.lifting import capture_again, lift
@@ -81,6 +82,7 @@ def look(trace: Trace, atom: Atom, kind: str, owner: Tracer, loop: int | None = 
     ConcretizationError for any other, such as one of a batch. ``loop``: see IterationNote."""
     if type(atom) is Lit:
         return atom.value
+    looked()
     around = bodies()
     if has_values(trace) and not (around and _is_of_batch(trace, atom)):
         return _guarded(trace, atom, kind, owner, loop)
@@ -211,6 +213,7 @@ def evaluate(trace: Trace, atom: Atom, is_example: bool = False) -> Any:
     """
     if type(atom) is Lit:
         return atom.value
+    looked()
     generators = trace.run.generators
     if generators is not None and generators.has_drawn and not is_example:
         raise generators.need()

@@ -21,8 +21,9 @@ from wengert.errors import (
     message,
 )
 from wengert.source import Source
-from wengert.tape import Atom, Aval, Tape, check
+from wengert.tape import Atom, Aval, Tape, check, without_data
 from wengert.tracing import functions  # noqa: F401  # they fill the tables and the hooks
+from wengert.tracing._steps import Steps
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.callers import is_internal, is_library, is_ours
 from wengert.tracing.generators import WalkAgain
@@ -34,7 +35,6 @@ from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.python.frames import run
 from wengert.tracing.python.lines import line_of
 from wengert.tracing.read_only import SAME_MEMORY
-from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import NOT_WHOLE, Trace, WholeRun
 from wengert.tracing.tracer import Tracer
 
@@ -110,20 +110,18 @@ def record_call(
     concrete: bool = True,
     why_abstract: str = "",
     whole: WholeRun = NOT_WHOLE,
-    previous: Recording | None = None,
+    steps: Steps | None = None,
 ) -> Recording:
     """Run ``call(*tracers)`` and return its tape.
 
     ``whole`` is given for the run of a whole function, which is to be repeated.
-    ``previous`` is what the last run recorded; if this one takes the same steps it is given back, with the
+    ``steps`` are those of earlier runs; if this one takes the same, what was recorded then is given back, with the
     captured arrays of this run.
     """
-    follow = None
-    if previous is not None and current_trace() is None and not previous.implicit:
-        if [v.aval for v in previous.tape.inputs] == [i.aval for i in inputs]:
-            follow = previous.tape
-    trace = Trace(name, concrete, why_abstract, whole, follow)
+    trace = Trace(name, concrete, why_abstract, whole)
     with opened(trace), seldom():
+        if steps is not None and trace.run is NOT_WHOLE:
+            trace.take_from(steps)
         tracers: list[Tracer] = []
         for aval, value, weak, is_scalar, order, lent in inputs:
             tracer = Tracer(trace, trace.lifted.new_input(aval, value), aval, is_scalar and aval.shape == ())
@@ -163,23 +161,24 @@ def record_call(
             if ours is None:
                 raise
             raise ours from error
-        outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
+        outputs = tuple([_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves)])
         written = _written_inputs(inputs, tracers, trace)
-    captured = tuple([c.array for c in trace.lifted.captures.values()])
-    if (
-        previous is not None
-        and follow is not None
-        and trace.builder.has_followed()
-        and outputs == follow.outputs
-        and [c.var for c in trace.lifted.captures.values()] == [c.var for c in follow.captures]
-        and treedef == previous.out_treedef
-    ):
-        return previous._replace(captured=captured)
-    tape = trace.tape(outputs)
+        captures = trace.lifted.captures.values()
+        captured = tuple([c.array for c in captures])
+        implicit = tuple([i.outer for i in trace.lifted.implicit.values()])
+        if trace.steps is not None:
+            variables = (*[c.var for c in captures], *[i.var for i in trace.lifted.implicit.values()])
+            known = trace.steps.recording(outputs, variables)
+            if known is not None and known.out_treedef == treedef and known.written == written:
+                return Recording(known.tape, treedef, known.programs, implicit, trace.unrepeatable, captured, written)
+        tape = trace.tape(outputs)
+        recording = Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured, written)
+        if trace.steps is not None:
+            hollow = tape.replace(captures=tuple([without_data(c) for c in tape.captures]))
+            trace.steps.keep(outputs, variables, recording._replace(tape=hollow, captured=(), implicit=()))
     if config.check:
         check(tape, after="tracing")
-    implicit = tuple([i.outer for i in trace.lifted.implicit.values()])
-    return Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured, written)
+    return recording
 
 
 _REFUSALS = (UnsupportedFunctionError, ConcretizationError, MutationError)

@@ -17,6 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ import numpy as np
 from wengert.errors import InternalError
 from wengert.source import Source
 from wengert.tape import Atom, Builder, Tape, building
+from wengert.tracing._steps import Steps, TraceState
 from wengert.tracing.callers import KNOWN_INTERNAL, is_internal
 from wengert.tracing.counted import Noting, RunCounts
 from wengert.tracing.generators import Generators
@@ -68,7 +70,7 @@ NOT_WHOLE = WholeRun()
 """The run of a function that is recorded for a transform of one call."""
 
 
-class Trace:
+class Trace(TraceState):
     """The record of one run. ``concrete`` says whether values can be looked at (a batch has no single value)."""
 
     def __init__(
@@ -77,33 +79,40 @@ class Trace:
         concrete: bool = True,
         why_abstract: str = "",
         run: WholeRun = NOT_WHOLE,
-        follow: Tape | None = None,
     ) -> None:
         self.name = name
         self.concrete = concrete
         self.why_abstract = why_abstract
         self.run = run
-        self.builder = Builder(follow)
+        self.builder = Builder()
         self.builder.locate = self.locate
-        self.lifted = Lifted(follow)
-        self.looking = Looking()
-        self.noting = Noting()
+        self.lifted = Lifted()
         self.read_only = ReadOnly()
-        self.decisions: Decisions | None = None
-        """The decisions of this run, if it is that of the body of a loop or a branch: see decisions.py."""
-        self.owns = False
-        """Whether a body without values records all that is done in it, be it on values of enclosing traces alone: what
-        may not be reached is not done before."""
-        self.level = 0
-        self.is_open = False
-        self.is_direct = False
-        """Whether steps on this trace's values alone are recorded here, rather than by an inner trace."""
-        self.any_length = False  # see Tape
-        self.unrepeatable: str = ""
-        """The reason why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
-        self._overtaken: list[Trace] = []
-        self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
-        self._lines = Lines(is_internal)
+
+    # What most runs leave as it is, since making a trace is a good part of an un-jitted call.
+    decisions: Decisions | None = None
+    """The decisions of this run, if it is that of the body of a loop or a branch: see decisions.py."""
+    owns = False
+    """Whether a body without values records all that is done in it, be it on values of enclosing traces alone: what
+    may not be reached is not done before."""
+    level = 0
+    any_length = False  # see Tape
+    unrepeatable = ""
+    """The reason why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
+    _overtaken: Sequence[Trace] = ()
+    _marks: Sequence[int] = ()  # how far the enclosing traces had come when this one was opened
+
+    @cached_property
+    def looking(self) -> Looking:
+        return Looking()
+
+    @cached_property
+    def noting(self) -> Noting:
+        return Noting()
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(is_internal)
 
     # ------------------------------------------------------------------------------------------------ life
 
@@ -116,9 +125,10 @@ class Trace:
         traces = open_traces()
         if traces and self.run is NOT_WHOLE:
             self.run = traces[-1].run  # what an enclosing run may read again, this one may
-        self._marks = [len(t.builder) for t in traces]
         self.level = len(traces) + 1
-        self._overtaken = [t for t in traces if t.is_direct] if self.concrete else []
+        if traces:
+            self._marks = [len(t.builder) for t in traces]
+            self._overtaken = [t for t in traces if t.is_direct] if self.concrete else []
         return _opened.opened(self, traces)
 
     def own_all(self) -> None:
@@ -130,8 +140,8 @@ class Trace:
         below = traces[: self.level - 1]
         for inner in traces[self.level :]:  # which were opened since, and give back what they overtook
             for t in [t for t in inner._overtaken if t in below]:
-                inner._overtaken.remove(t)
                 t.is_direct = True
+            inner._overtaken = [t for t in inner._overtaken if t not in below]
         self._overtaken = [t for t in below if t.is_direct]
         for t in self._overtaken:
             t.is_direct = False
@@ -144,11 +154,18 @@ class Trace:
             outer.unrepeatable = outer.unrepeatable or self.unrepeatable
         self.run = NOT_WHOLE
         self.builder.locate = None
-        self._overtaken.clear()
-        self._lines.clear()
-        self.noting.kept.clear()
+        if self.steps is not None:
+            self.steps.end()
+            self.steps = self.builder.steps = self.lifted.steps = None
+        self._overtaken = ()
+        made = self.__dict__
+        if "_lines" in made:
+            self._lines.clear()
+        if "noting" in made:
+            self.noting.kept.clear()
+        if "looking" in made:
+            self.looking.end()
         self.lifted.end()
-        self.looking.end()
         self.read_only.end(self, is_error)
 
     def saw_made(self, atom: Atom, outer: Trace) -> bool:
@@ -162,6 +179,12 @@ class Trace:
         return root._atom is None or not self.saw_made(root._atom, root._trace)
 
     # --------------------------------------------------------------------------------------------- recording
+
+    def take_from(self, steps: Steps) -> None:
+        """Let this run, of a function whose earlier runs took ``steps``, take the same ones again. Another run may be
+        going on, in a thread or further out, that does; then this one takes none."""
+        if steps.begin(self, self.builder.recorded(), open_traces()):
+            self.steps = self.builder.steps = self.lifted.steps = steps
 
     def tape(self, outputs: Sequence[Atom]) -> Tape:
         """Return what was recorded. Implicit inputs stand behind the explicit ones, in their order."""

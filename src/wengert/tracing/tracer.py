@@ -23,9 +23,10 @@ from wengert.errors import ConcretizationError, MutationError, SharedMemoryError
 from wengert.expect import is_array_type
 from wengert.ops.elementwise import convert
 from wengert.ops.op import UFUNCS
-from wengert.tape import Atom, Aval
-from wengert.tracing import callers, hooks, layouts, libraries
-from wengert.tracing.lending import Lent, lend
+from wengert.tape import Atom, Lit
+from wengert.tracing import _steps, callers, hooks, layouts, libraries
+from wengert.tracing._steps import Value
+from wengert.tracing.lending import lend
 from wengert.tracing.lifting import capture_constant, escaped, lift
 from wengert.tracing.looking import is_of_captures, look
 from wengert.tracing.python.bytecode import is_operator
@@ -33,7 +34,6 @@ from wengert.tracing.python.frames import place_of
 from wengert.tracing.read_only import SHARED
 from wengert.tracing.showing import shown, text_of
 from wengert.tracing.stack import current_trace, innermost_body
-from wengert.tracing.trace import Trace
 from wengert.tracing.tracer_type import TracerType
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -64,32 +64,27 @@ SQUARES_BOOLEANS = (np.ones(1, bool) ** 2).dtype == np.int8
 
 
 @is_array_type
-class Tracer(metaclass=TracerType):
-    """A traced array or scalar."""
+class Tracer(Value, metaclass=TracerType):
+    """A traced array or scalar. Its operators, ``x[key]`` and the calls of NumPy's functions come here from
+    native/values.cpp, if it is not known already what they give."""
 
+    __slots__ = ("__weakref__",)
     __array_priority__ = 1000.0
 
-    # What most tracers never are: defaults of the class, so that making one, which every step does, costs little.
-    weak: type | None = None  # the Python number that it was passed as
-    is_viewed = False  # whether another tracer has shared this one's memory
-    _constant: np.ndarray[Any, Any] | None = None
-    _is_shared = False  # the constant stands on a tape: copy before writing
-    _base: Tracer | None = None
-    _lens: Lens  # of a view only, beside _base
-    _version = 0  # of a root: counts writes to it and through its views
-    _seen = 0  # of a view: the root's version at which _atom was read, or the view made if the lens is ambiguous
-    _layout: Any = None
-    _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or layouts.UNKNOWN_ORDER
-    _why_readonly = ""
-    _lent: tuple[Lent, ...] = ()  # of a root: copies that code which is not traced was given
-    _hashed: Any = None  # the value it was looked at as, to be a key of a dict that may outlive the trace
-    _told: Any = None  # of a scalar: the value that its text has shown, as the record of a message may do again later
-
-    def __init__(self, trace: Trace, atom: Atom | None, aval: Aval, is_scalar: bool = False) -> None:
-        self._trace = trace
-        self._atom = atom
-        self.aval = aval
-        self.is_scalar = is_scalar
+    # The fields, which native/values.cpp holds: of most tracers most of them are None, empty or False.
+    #   _trace, _atom, aval, is_scalar
+    #   weak           the Python number that it was passed as
+    #   is_viewed      whether another tracer has shared this one's memory
+    #   _constant      the array, if nothing traced has gone into it
+    #   _is_shared     the constant stands on a tape: copy before writing
+    #   _base, _lens   of a view only
+    #   _version       of a root: counts writes to it and through its views
+    #   _seen          of a view: the root's version at which _atom was read, or the view made if the lens is ambiguous
+    #   _is_reordered  of a root: not in C order in NumPy; then _layout says which, or layouts.UNKNOWN_ORDER
+    #   _why_readonly
+    #   _lent          of a root: copies that code which is not traced was given
+    #   _hashed        the value it was looked at as, to be a key of a dict that may outlive the trace
+    #   _told          of a scalar: the value that its text has shown, as the record of a message may do again later
 
     @property
     def __class__(self) -> Any:
@@ -124,6 +119,7 @@ class Tracer(metaclass=TracerType):
                 self._check_unwritten()
             self._atom = self._trace.formula(self._lens.read, self._base.atom())
             self._seen = version
+        assert self._atom is not None
         return self._atom
 
     def constant(self) -> np.ndarray[Any, Any] | None:
@@ -165,16 +161,6 @@ class Tracer(metaclass=TracerType):
             return self.constant()
         constant = self.constant()
         return None if constant is None else np.array(constant)
-
-    def is_bare(self) -> bool:
-        """Whether ``_atom`` is all there is to know: strong, C order, no view, no constant, a trace that records."""
-        return (
-            self._base is None
-            and self._constant is None
-            and self.weak is None
-            and not self._is_reordered
-            and self._trace.is_direct
-        )
 
     def reorder(self, layout: Any) -> None:
         """Note how a fresh array lies in memory in NumPy: as this array does, or UNKNOWN_ORDER; None: in C order."""
@@ -222,23 +208,6 @@ class Tracer(metaclass=TracerType):
         return self.aval.dtype.kind in "biu" or is_of_captures(self._trace, self.atom())
 
     # ---------------------------------------------------------------------------------------------- protocols
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and not kwargs:
-            op = UFUNCS.get(ufunc)
-            if op is not None:
-                return hooks.apply_ufunc(ufunc, op, inputs)
-        for x in inputs:
-            if not (type(x) is Tracer or isinstance(x, np.ndarray | np.generic | bool | int | float | complex)):
-                if hasattr(type(x), "__array_ufunc__") and type(x).__array_ufunc__ is not None:
-                    return NotImplemented  # a container such as xarray's: its turn
-        return hooks.call_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        for t in types:
-            if not issubclass(t, Tracer | np.ndarray):
-                return NotImplemented
-        return answer_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.is_settled():
@@ -479,43 +448,8 @@ class Tracer(metaclass=TracerType):
     # ----------------------------------------------------------------------------------------------- operators
 
     # fmt: off
-    def __add__(self, other: ArrayLike) -> Any: return hooks.binary(np.add, self, other)
-    def __radd__(self, other: ArrayLike) -> Any: return hooks.binary(np.add, other, self)
-    def __sub__(self, other: ArrayLike) -> Any: return hooks.binary(np.subtract, self, other)
-    def __rsub__(self, other: ArrayLike) -> Any: return hooks.binary(np.subtract, other, self)
-    def __mul__(self, other: ArrayLike) -> Any: return hooks.binary(np.multiply, self, other)
-    def __rmul__(self, other: ArrayLike) -> Any: return hooks.binary(np.multiply, other, self)
-    def __truediv__(self, other: ArrayLike) -> Any: return hooks.binary(np.divide, self, other)
-    def __rtruediv__(self, other: ArrayLike) -> Any: return hooks.binary(np.divide, other, self)
-    def __floordiv__(self, other: ArrayLike) -> Any: return hooks.binary(np.floor_divide, self, other)
-    def __rfloordiv__(self, other: ArrayLike) -> Any: return hooks.binary(np.floor_divide, other, self)
-    def __mod__(self, other: ArrayLike) -> Any: return hooks.binary(np.remainder, self, other)
-    def __rmod__(self, other: ArrayLike) -> Any: return hooks.binary(np.remainder, other, self)
     def __divmod__(self, other: ArrayLike) -> Any: return self // other, self % other
     def __rdivmod__(self, other: ArrayLike) -> Any: return other // self, other % self
-    def __rpow__(self, other: ArrayLike) -> Any: return hooks.binary(np.power, other, self)
-    def __and__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_and, self, other)
-    def __rand__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_and, other, self)
-    def __or__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_or, self, other)
-    def __ror__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_or, other, self)
-    def __xor__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_xor, self, other)
-    def __rxor__(self, other: ArrayLike) -> Any: return hooks.binary(np.bitwise_xor, other, self)
-    def __lshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.left_shift, self, other)
-    def __rlshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.left_shift, other, self)
-    def __rshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.right_shift, self, other)
-    def __rrshift__(self, other: ArrayLike) -> Any: return hooks.binary(np.right_shift, other, self)
-    def __matmul__(self, other: ArrayLike) -> Any: return hooks.binary(np.matmul, self, other)
-    def __rmatmul__(self, other: ArrayLike) -> Any: return hooks.binary(np.matmul, other, self)
-    def __gt__(self, other: ArrayLike) -> Any: return hooks.binary(np.greater, self, other)
-    def __ge__(self, other: ArrayLike) -> Any: return hooks.binary(np.greater_equal, self, other)
-    def __lt__(self, other: ArrayLike) -> Any: return hooks.binary(np.less, self, other)
-    def __le__(self, other: ArrayLike) -> Any: return hooks.binary(np.less_equal, self, other)
-    def __eq__(self, other: object) -> Any: return hooks.compare(np.equal, self, other)
-    def __ne__(self, other: object) -> Any: return hooks.compare(np.not_equal, self, other)
-    def __neg__(self) -> Any: return hooks.unary(np.negative, self)
-    def __pos__(self) -> Any: return hooks.unary(np.positive, self)
-    def __abs__(self) -> Any: return hooks.unary(np.absolute, self)
-    def __invert__(self) -> Any: return hooks.unary(np.invert, self)
 
     def __iadd__(self, other: ArrayLike) -> Any: return hooks.in_place(np.add, self, other)
     def __isub__(self, other: ArrayLike) -> Any: return hooks.in_place(np.subtract, self, other)
@@ -531,36 +465,10 @@ class Tracer(metaclass=TracerType):
     def __imatmul__(self, other: ArrayLike) -> Any: return hooks.in_place(np.matmul, self, other)
     # fmt: on
 
-    def __pow__(self, other: Any, modulus: Any = None) -> Any:
-        """Record a power: for some exponents NumPy's operator takes a short way, and so does the tape."""
-        if modulus is not None:  # of Python's integers alone, by their values
-            return pow(int(self), other, modulus) if self.weak is int else NotImplemented
-        if (
-            type(other) is int
-            and other == 2
-            and self.aval.dtype.kind == "b"
-            and SQUARES_BOOLEANS
-            and not self.is_scalar
-        ):
-            return hooks.unary(np.square, self)
-        if type(other) in (int, float) and self.aval.dtype.kind in "fc":
-            if other == 2:
-                return hooks.unary(np.square, self)
-            if other == 1:
-                return hooks.unary(np.positive, self)
-            if other == 0.5:
-                return hooks.unary(np.sqrt, self)
-            if other == -1:
-                return hooks.unary(np.reciprocal, self)
-        return hooks.binary(np.power, self, other)
-
     def __ipow__(self, other: Any) -> Any:
         return hooks.in_place(np.power, self, other)
 
     # --------------------------------------------------------------------------------------- indexing, writing
-
-    def __getitem__(self, key: Any) -> Any:
-        return hooks.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.is_scalar:
@@ -739,7 +647,7 @@ class Tracer(metaclass=TracerType):
                 what = f"ndarray.{name} is not traced by wengert"
                 raise UnsupportedFunctionError(message(what, _where(self), tries=["wg.primitive around what needs it"]))
             raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute {name!r}")
-        return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
+        return _steps.method(method, self)
 
     def copy(self, order: str = "C") -> Tracer:
         """Return the same value under a name of its own. Nothing is recorded: values are immutable."""
@@ -782,6 +690,51 @@ class Tracer(metaclass=TracerType):
 
 hooks.Tracer = Tracer
 
+TAKES_ARRAYS = {
+    *(np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.cross, np.kron, np.trace),
+    *(np.where, np.concatenate, np.stack, np.vstack, np.hstack, np.linalg.solve),
+}
+"""The functions to which an array that is not traced is an operand as a traced one is: they ask for no value of it."""
+
+
+def _answer_ufunc(x: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Answer a call of a ufunc for ``x``, one of its operands."""
+    if method == "__call__" and not kwargs:
+        op = UFUNCS.get(ufunc)
+        if op is not None:
+            return hooks.apply_ufunc(ufunc, op, inputs)
+    for other in inputs:
+        if not (type(other) is Tracer or isinstance(other, np.ndarray | np.generic | bool | int | float | complex)):
+            if hasattr(type(other), "__array_ufunc__") and type(other).__array_ufunc__ is not None:
+                return NotImplemented  # a container such as xarray's: its turn
+    return hooks.call_ufunc(ufunc, method, inputs, kwargs)
+
+
+def _answer_function(x: Tracer, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Answer a call of one of NumPy's array functions for ``x``, unless a container has its turn."""
+    for t in types:
+        if not issubclass(t, Tracer | np.ndarray):
+            return NotImplemented
+    return answer_function(func, args, kwargs)
+
+
+def _power(x: Tracer, other: Any, modulus: Any = None) -> Any:
+    """Record a power: for some exponents NumPy's operator takes a short way, and so does the tape."""
+    if modulus is not None:  # of Python's integers alone, by their values
+        return pow(int(x), other, modulus) if x.weak is int else NotImplemented
+    if type(other) is int and other == 2 and x.aval.dtype.kind == "b" and SQUARES_BOOLEANS and not x.is_scalar:
+        return hooks.unary(np.square, x)
+    if type(other) in (int, float) and x.aval.dtype.kind in "fc":
+        if other == 2:
+            return hooks.unary(np.square, x)
+        if other == 1:
+            return hooks.unary(np.positive, x)
+        if other == 0.5:
+            return hooks.unary(np.sqrt, x)
+        if other == -1:
+            return hooks.unary(np.reciprocal, x)
+    return hooks.binary(np.power, x, other)
+
 
 def answer_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a call of one of NumPy's array functions with traced arrays, or with lists that hold traced values."""
@@ -808,3 +761,28 @@ def _where(x: Tracer) -> Any:
 def function_name(func: Any) -> str:
     module = (getattr(func, "__module__", "") or "numpy").removeprefix("numpy").lstrip(".")
     return f"np.{module + '.' if module else ''}{getattr(func, '__name__', func)}"
+
+
+_steps.setup(
+    Tracer,
+    np.ndarray,
+    np.number,
+    np.dtype,
+    Lit,
+    hooks,
+    layouts.layout,
+    lift,
+    _answer_function,
+    _answer_ufunc,
+    _power,
+    layouts.in_doubt,
+    UFUNCS,
+    HANDLED_FUNCTIONS,
+    TAKES_ARRAYS,
+    (
+        *(np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder),
+        *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.left_shift, np.right_shift, np.matmul, np.power),
+        *(np.negative, np.positive, np.absolute, np.invert),
+        *(np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal),
+    ),
+)

@@ -25,6 +25,7 @@ from wengert.errors import (
     WrittenError,
     WrittenMeanwhileError,
 )
+from wengert.tracing._steps import Steps
 from wengert.tracing.emit import wrap
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import strides_alone
@@ -73,6 +74,27 @@ def record_in_either_way(
         _traced.add(code)
     return recording
 
+
+MOST_FUNCTIONS = 500
+
+
+def steps_of(f: Any) -> Steps:
+    """Return the steps that earlier runs of ``f``, or of another function of the same code, have taken.
+
+    They may be another function's: a step is taken again only if all that it was given is the same.
+    """
+    code = _code_of(f)
+    if code is None:
+        return Steps()
+    found = _steps.get(id(code))
+    if found is None:
+        if len(_steps) >= MOST_FUNCTIONS:
+            _steps.clear()
+        found = _steps[id(code)] = code, Steps()  # the code is kept, so that its id is no other's
+    return found[1]
+
+
+_steps = dict[int, tuple[CodeType, Steps]]()
 
 _REFUSALS = (ConcretizationError, MutationError, CaptureError)
 _FINAL = (WrittenMeanwhileError, WrittenError)  # another run would read what was written

@@ -134,6 +134,8 @@ def unflatten(treedef: TreeDef, leaves: Sequence[Any]) -> Tree:
     >>> unflatten(treedef, "ab")
     ('a', ['b'])
     """
+    if treedef is _LEAF and len(leaves) == 1:
+        return leaves[0]
     check_treedef("unflatten", treedef)
     if len(leaves) != treedef.num_leaves:
         what = f"unflatten: {treedef.num_leaves} leaves expected, {len(leaves)} given"

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing import hooks
+from wengert.tracing._steps import answered
 from wengert.tracing.arguments import holds_traced, holds_tracer
 from wengert.tracing.callers import ALWAYS_LIBRARIES, is_library
 from wengert.tracing.interception import _array_functions, _opened
@@ -59,7 +60,7 @@ def answer(function: Any, method: str | None, args: tuple[Any, ...], kwargs: dic
             return NotImplemented  # a container of somebody's: its turn
     if not any(holds_tracer(x) for name, x in _named(function, args, kwargs) if name not in NO_ARRAYS):
         return NotImplemented
-    return answer_function(function, args, kwargs)
+    return answered(answer_function, function, args, kwargs)
 
 
 def _answer_ufunc(ufunc: np.ufunc, method: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

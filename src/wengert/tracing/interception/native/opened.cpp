@@ -41,12 +41,12 @@ const Names *names;
 
 bool set(PyObject *holder, PyObject *name, PyObject *value) { return PyObject_SetAttr(holder, name, value) == 0; }
 
-// One attribute of all items of a list that is an attribute of `holder`.
+// One attribute of all items of a list, or of a tuple, that is an attribute of `holder`.
 bool set_all(PyObject *holder, PyObject *list, PyObject *name, PyObject *value) {
     const Owned items = Owned::stolen(PyObject_GetAttr(holder, list));
     if (items == nullptr) return false;
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(items.get()); k++)
-        if (!set(PyList_GET_ITEM(items.get(), k), name, value)) return false;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(items.get()); k++)
+        if (!set(PySequence_Fast_GET_ITEM(items.get(), k), name, value)) return false;
     return true;
 }
 
