@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from benchmarks.checks import distance
 from benchmarks.timing import Timing, measure, show
 
 import numpy as np  # isort: skip  # after benchmarks.timing, which says how many threads
@@ -86,6 +87,8 @@ def main() -> None:
                 x = np.linspace(0.1, 1.0, n)
                 compiled(f, x, True)  # the callees
                 ways = [compiled(f, x, calls) for calls in (False, True)]
+                for _, call in ways:
+                    assert distance(call(), f(x)) < 1e-12, f"{way.__name__} of {length} {functions} is wrong"
                 compiling = (ways[0][0], ways[1][0])
                 a, b = alternately(ways[0][1], ways[1][1], budget)
                 cells.append(f"{show(a.least)} / {show(b.least)}: {b.least / a.least:.2f} ({b.median / a.median:.2f})")

@@ -6,16 +6,13 @@ alternately in one process.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.bench_networks import Calls, alternately, has
-from benchmarks.timing import show  # with it, the threads are pinned
+from benchmarks.alternating import Calls, Compared, Other, has, report  # first: it pins the threads
+from benchmarks.checks import slope_error
 
 import numpy as np  # isort: skip
-from rich.console import Console  # isort: skip
-from rich.table import Table  # isort: skip
 
 import wengert as wg
 
@@ -26,8 +23,8 @@ def drawn(*shape: int) -> Any:
     return RNG.normal(size=shape) + 1j * RNG.normal(size=shape)
 
 
-def beside_jax(f: Callable[..., Any], *args: Any, argnums: Any = 0) -> Calls:
-    """Return the gradient of ``f(np, *args)`` by both libraries."""
+def beside_jax(f: Callable[..., Any], *args: Any, argnums: Any = 0) -> Compared:
+    """Return the gradient of ``f(np, *args)`` by both libraries, ours checked by differences."""
     ours = wg.jit(wg.grad(lambda *xs: f(np, *xs), argnums))
     calls: Calls = {"wengert": lambda: ours(*args)}
     if has("jax"):
@@ -37,13 +34,14 @@ def beside_jax(f: Callable[..., Any], *args: Any, argnums: Any = 0) -> Calls:
         theirs = jax.jit(jax.grad(lambda *xs: f(jax.numpy, *xs), argnums))
         given = [jax.numpy.asarray(x) for x in args]
         calls["jax"] = lambda: jax.block_until_ready(theirs(*given))
-    return calls
+    positions = (argnums,) if isinstance(argnums, int) else argnums
+    return Compared(calls, check=lambda found: slope_error(lambda *xs: f(np, *xs), args, positions, found))
 
 
 # ----------------------------------------------------------------------------------------------------- the workloads
 
 
-def gates(qubits: int = 8, number: int = 20) -> Calls:
+def gates(qubits: int = 8, number: int = 20) -> Compared:
     """Rotate neighbouring pairs of qubits, one pair after another; the loss is that of one qubit."""
     angles = RNG.uniform(size=number)
     pauli = np.kron([[0, 1], [1, 0]], [[0, -1j], [1j, 0]])
@@ -58,10 +56,10 @@ def gates(qubits: int = 8, number: int = 20) -> Calls:
             state = xp.einsum("ij,ajb->aib", gate, state)
         return xp.sum(xp.abs(state.reshape(-1)) ** 2 * weights)
 
-    calls = beside_jax(loss, angles)
+    compared = beside_jax(loss, angles)
     if has("torch"):
-        calls["pytorch"] = _gates_in_pytorch(angles, pauli, weights, qubits)
-    return calls
+        compared.calls["pytorch"] = _gates_in_pytorch(angles, pauli, weights, qubits)
+    return compared
 
 
 def _gates_in_pytorch(angles: Any, pauli: Any, weights: Any, qubits: int) -> Callable[[], Any]:
@@ -83,37 +81,46 @@ def _gates_in_pytorch(angles: Any, pauli: Any, weights: Any, qubits: int) -> Cal
     return gradient
 
 
-def filtered(n: int) -> Calls:
+def filtered(n: int) -> Compared:
     """Multiply by a spectrum."""
     h, x = drawn(n), drawn(n)
     return beside_jax(lambda xp, x: xp.sum(xp.abs(xp.fft.ifft(h * xp.fft.fft(x))) ** 2), x)
 
 
-def waves(n: int) -> Calls:
+def waves(n: int) -> Compared:
     x, y = RNG.normal(size=n), drawn(n)
     return beside_jax(lambda xp, x, y: xp.sum(xp.real(xp.exp(1j * x) * y) ** 2), x, y, argnums=(0, 1))
 
 
-def eigenvalues(n: int, stacked: int = 0) -> Calls:
+def eigenvalues(n: int, stacked: int = 0) -> Compared:
     a = RNG.normal(size=(stacked, n, n) if stacked else (n, n))
     return beside_jax(lambda xp, a: xp.sum(xp.linalg.eigvalsh(a + xp.swapaxes(a, -1, -2))), a)
 
 
-def log_det_and_solve(n: int) -> Calls:
+def log_det_and_solve(n: int) -> Compared:
     a, b = RNG.normal(size=(n, n)), RNG.normal(size=n)
     a = a @ a.T + n * np.eye(n)
     return beside_jax(lambda xp, a, b: xp.linalg.slogdet(a)[1] + b @ xp.linalg.solve(a, b), a, b, argnums=(0, 1))
 
 
-def sampling(n: int) -> Calls:
+def sampling(n: int) -> Compared:
     """Take the mean of normal numbers, and its gradient in location and scale, beside NumPy's drawing and one pass."""
     rng, other = np.random.default_rng(0), np.random.default_rng(0)
     ours = wg.jit(wg.grad(lambda p: np.mean(rng.normal(p[0], p[1], n))))
     p = np.array([0.5, 2.0])
-    return {"wengert": lambda: ours(p), "numpy, drawing and a sum": lambda: other.standard_normal(n).sum()}
+
+    def check(found: Any) -> float:
+        """The first is 1; the second is a mean of standard normal numbers, of which six deviations are allowed."""
+        return max(abs(found[0] - 1.0), 0.0 if abs(found[1]) < 6 / np.sqrt(n) else abs(found[1]))
+
+    calls: Calls = {
+        "wengert": lambda: ours(p),
+        "numpy, drawing and a sum": Other(lambda: other.standard_normal(n).sum()),
+    }
+    return Compared(calls, check=check)
 
 
-WORKLOADS: dict[str, Callable[[], Calls]] = {
+WORKLOADS: dict[str, Callable[[], Compared]] = {
     "20 gates on 8 qubits": gates,
     **{f"ifft(H fft(x)), n={n}": (lambda n=n: filtered(n)) for n in (64, 1024, 65536)},
     "sum(eigvalsh), 1,000 of n=4": lambda: eigenvalues(4, 1000),
@@ -125,19 +132,7 @@ WORKLOADS: dict[str, Callable[[], Calls]] = {
 
 
 def main() -> None:
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    rounds, budget_s = (2, 0.2) if "--quick" in sys.argv else (7, 0.5)
-    table = Table("workload", "what", "least / median", "times ours")
-    for name, make in WORKLOADS.items():
-        if names and not any(part in name for part in names):
-            continue
-        timings = alternately(make(), rounds, budget_s)
-        first = timings["wengert"]
-        for what, timing in timings.items():
-            ratio = f"{timing.least / first.least:.2f}"
-            table.add_row(name, what, f"{show(timing.least)} / {show(timing.median)}", ratio)
-            name = ""
-    Console(width=110).print(table)
+    report(WORKLOADS)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.timing import Timing, measure, show  # first: it pins the threads
+from benchmarks.alternating import Calls, alternately, has
+from benchmarks.timing import show  # first: it pins the threads
 
 import numpy as np  # isort: skip
 from rich.console import Console  # isort: skip
@@ -24,9 +25,6 @@ from rich.table import Table  # isort: skip
 import wengert as wg
 from benchmarks.processes import ENVIRONMENT
 from wengert import nn
-
-Calls = dict[str, Callable[[], Any]]
-"""By library: one call, that waits for the result."""
 
 
 class Convolution(NamedTuple):
@@ -95,18 +93,22 @@ def of_jax(c: Convolution, x: Any, w: Any, ct: Any) -> tuple[Calls, Calls]:
     return {"jax": lambda: one(a, b).block_until_ready()}, {"jax": lambda: jax.block_until_ready(all_(a, b, g))}
 
 
+OTHERS = {"torch": of_pytorch, "jax": of_jax}
+
+
 def alone(c: Convolution) -> list[Calls]:
     """Return the calls of all libraries, forward and for all gradients."""
     random = np.random.default_rng(0)
     x, w = [random.normal(size=shape).astype(c.dtype) for shape in (c.x, c.w)]
     ct = random.normal(size=convolve(x, w, c.stride).shape).astype(c.dtype)
     forward, backward = Calls(), Calls()
-    for of_library in (of_wengert, of_pytorch, of_jax):
+    for of_library in (of_wengert, *[f for name, f in OTHERS.items() if has(name)]):
         one, all_ = of_library(c, x, w, ct)
         forward |= one
         backward |= all_
     for calls in (forward, backward):
         results = [call() for call in calls.values()]
+        assert all(np.isfinite(v).all() for v in listed(results[0]))
         for other in results[1:]:
             for ours, theirs in zip(listed(results[0]), listed(other), strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4 * np.abs(theirs).max())
@@ -217,8 +219,12 @@ def step_of_pytorch() -> Callable[[], Any]:
 STEPS = {"wengert": step_of_wengert, "wengert.nn": step_of_nn, "pytorch": step_of_pytorch, "jax": step_of_jax}
 
 
+def is_there(library: str) -> bool:
+    return has({"pytorch": "torch", "wengert.nn": "wengert"}.get(library, library))
+
+
 def step_calls() -> Calls:
-    calls = {name: STEPS[name]() for name in ("wengert", "pytorch", "jax")}
+    calls = {name: STEPS[name]() for name in ("wengert", "pytorch", "jax") if is_there(name)}
     losses = [float(call()[1]) for call in calls.values()]
     np.testing.assert_allclose(losses, losses[0], rtol=1e-4)
     return calls
@@ -254,7 +260,7 @@ def peaks() -> dict[str, float]:
     """Return the peaks of fresh processes, the least of several: after the first one, no kernel has to be compiled."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for library in STEPS:
+        for library in filter(is_there, STEPS):
             command = [sys.executable, "-m", "benchmarks.bench_convolution", "--peak", library]
             least = float("inf")
             for round_ in range(5):
@@ -274,15 +280,6 @@ def peaks() -> dict[str, float]:
 # ----------------------------------------------------------------------------------------------------------- report
 
 
-def alternately(calls: Calls, rounds: int, budget_s: float) -> dict[str, Timing]:
-    """Return each library's best round; rounds alternate, so that other work on the machine affects all of them."""
-    found: dict[str, list[Timing]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            found[name].append(measure(call, budget_s))
-    return {name: min(timings) for name, timings in found.items()}
-
-
 def main() -> None:
     names = [a for a in sys.argv[1:] if not a.startswith("--")]
     rounds, budget_s = (2, 0.05) if "--quick" in sys.argv else (5, 0.2)
@@ -290,9 +287,10 @@ def main() -> None:
 
     def row(name: str, kind: str, calls: Calls, flops: float | None = None) -> None:
         t = {k: v.least for k, v in alternately(calls, rounds, budget_s).items()}
-        ratios = [f"{t[k] / t['wengert']:.2f}" for k in ("pytorch", "jax")]
+        ratios = [f"{t[k] / t['wengert']:.2f}" if k in t else "" for k in ("pytorch", "jax")]
         rate = f"{flops / t['wengert'] / 1e9:.0f}" if flops else ""
-        table.add_row(name, kind, *[show(t[k]) for k in ("wengert", "pytorch", "jax")], *ratios, rate)
+        times = [show(t[k]) if k in t else "" for k in ("wengert", "pytorch", "jax")]
+        table.add_row(name, kind, *times, *ratios, rate)
 
     for name, c in CONVOLUTIONS.items():
         if not names or any(n in name for n in names):
@@ -306,9 +304,8 @@ def main() -> None:
     if sys.platform == "linux" and (not names or "memory" in names):
         mb = peaks()
         table = Table("peak memory of the step", *mb, "ours of PyTorch's (at most a half)")
-        table.add_row(
-            "beside library and inputs", *[f"{x:.1f} MB" for x in mb.values()], f"{mb['wengert'] / mb['pytorch']:.2f}"
-        )
+        of_theirs = f"{mb['wengert'] / mb['pytorch']:.2f}" if "pytorch" in mb else ""
+        table.add_row("beside library and inputs", *[f"{x:.1f} MB" for x in mb.values()], of_theirs)
         Console(width=160).print(table)
 
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.checks import slope_error
 from benchmarks.processes import ENVIRONMENT, HERE, is_installed
 from benchmarks.timing import Timing, show
 
@@ -79,10 +80,16 @@ def one(library: str, name: str) -> list[float]:
         if library == "compiled again":
             wg.jit(grad(lambda x: np.sum(np.sin(x) * np.tanh(np.exp(x)))))(X)
         step = wg.jit(grad(f))
-        return times(lambda: step(*args), 2)
+        found = times(lambda: step(*args), 2)
+        assert slope_error(f, args, (0,), step(*args)) < 1e-6
+        return found
     if library == "waits":
         wg.config.tiered = False
-    return times(lambda: grad(f)(*args), 3)
+    found = times(lambda: grad(f)(*args), 3)
+    plain, given = case(name, np)
+    error = slope_error(plain, given, (0,), grad(f)(*args))
+    assert error < 1e-6, f"{library}, {name}: the gradient is {error:.0e} from differences"
+    return found
 
 
 def new_paths(count: int = 60) -> float:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.checks import between, leaves
 from benchmarks.timing import measure, show
 
 import numpy as np  # isort: skip  # after benchmarks.timing, which says how many threads
@@ -105,6 +106,10 @@ def edits(quick: bool) -> Table:
     first = {name: seconds(lambda f=f: f(params, x)) for name, f in (("plain", plain), ("whole", whole))}
     step = g.value_and_grad(total)
     first["blocks"] = seconds(lambda: step(params, {}, x))
+    gaps = {
+        "graph": agreed(whole(params, x), plain(params, x)),
+        "blocks": agreed(step(params, {}, x), plain(params, x)),
+    }
     for name, call in (
         ("plain function", lambda: plain(params, x)),
         ("graph", lambda: whole(params, x)),
@@ -112,6 +117,7 @@ def edits(quick: bool) -> Table:
     ):
         key = {"plain function": "plain", "graph": "whole", "graph in blocks": "blocks"}[name]
         said = str(step.report.blocks) + " blocks" if key == "blocks" else ""
+        said += f" error {gaps.get(key if key == 'blocks' else 'graph', 0.0):.0e}" if key != "plain" else ""
         table.add_row(name, show(first[key]), show(measure(call).least), said)
 
     def edited(what: str, make: Callable[[int], graph.Graph]) -> None:
@@ -137,6 +143,14 @@ def edits(quick: bool) -> Table:
     other = whole_gradient(g.replace(f"v{k}", Cell(16, np.sin)))
     table.add_row("one replaced, all compiled again", show(seconds(lambda: other(params, x))), "", "1000 vertices")
     return table
+
+
+def agreed(found: Any, wanted: Any) -> float:
+    """Return how far a value and a gradient are from those of the plain function; raise if that is far, or NaN."""
+    error = between([np.asarray(v) for v in leaves(list(found)[:2])], [np.asarray(v) for v in leaves(list(wanted))])
+    if not error < 1e-6:
+        raise AssertionError(f"a graph's gradient is {error:.0e} from the plain function's")
+    return error
 
 
 def resident_mb() -> float:

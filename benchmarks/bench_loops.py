@@ -9,26 +9,27 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_networks import Calls, alternately, has
-from benchmarks.timing import show  # with it, the threads are pinned
+from benchmarks.alternating import Calls, Compared, Other, has, report  # first: it pins the threads
+from benchmarks.checks import distance, slope_error
 
 import numpy as np  # isort: skip
-from rich.console import Console  # isort: skip
-from rich.table import Table  # isort: skip
 
 import wengert as wg
 
 RNG = np.random.default_rng(0)
 
 
-def beside_jax(f: Callable[..., Any], *args: Any, gradient: bool, jax_gradient: bool = True) -> Calls:
-    """Return ``f(np, wg, *args)`` or its gradient by both; only the value where JAX has no reverse mode."""
+def beside_jax(f: Callable[..., Any], *args: Any, gradient: bool, jax_gradient: bool = True) -> Compared:
+    """Return ``f(np, wg, *args)`` or its gradient by both; only the value where JAX has no reverse mode.
+
+    Ours is checked by the plain function, and by differences of it.
+    """
     ours = lambda *xs: f(np, wg, *xs)
     compiled = wg.jit(wg.grad(ours) if gradient else ours)
     calls: Calls = {"wengert": lambda: compiled(*args)}
@@ -39,12 +40,19 @@ def beside_jax(f: Callable[..., Any], *args: Any, gradient: bool, jax_gradient: 
         theirs = lambda *xs: f(jax.numpy, jax.lax, *xs)
         jitted = jax.jit(jax.grad(theirs) if gradient and jax_gradient else theirs)
         given = [jax.numpy.asarray(x) for x in args]
-        name = "jax" if jax_gradient or not gradient else "jax, the value alone"
-        calls[name] = lambda: jax.block_until_ready(jitted(*given))
-    return calls
+        call = lambda: jax.block_until_ready(jitted(*given))
+        if jax_gradient or not gradient:
+            calls["jax"] = call
+        else:
+            calls["jax, the value alone"] = Other(call)
+
+    def check(found: Any) -> float:
+        return slope_error(ours, args, (0,), found) if gradient else distance(found, ours(*args))
+
+    return Compared(calls, check=check)
 
 
-def recurrence(n: int, gradient: bool) -> Calls:
+def recurrence(n: int, gradient: bool) -> Compared:
     """A recurrence of numbers, by a carry."""
 
     def f(xp: Any, control: Any, x: Any) -> Any:
@@ -53,7 +61,7 @@ def recurrence(n: int, gradient: bool) -> Calls:
     return beside_jax(f, RNG.normal(size=n), gradient=gradient)
 
 
-def filled(n: int, gradient: bool) -> Calls:
+def filled(n: int, gradient: bool) -> Compared:
     """A recurrence whose carry is an array, which is written element by element."""
 
     def f(xp: Any, control: Any, x: Any) -> Any:
@@ -67,13 +75,22 @@ def filled(n: int, gradient: bool) -> Calls:
 
         return xp.sum(control.scan(step, xp.zeros(n + 1), xp.arange(n))[0])
 
-    calls = beside_jax(f, RNG.normal(size=n), gradient=gradient)
-    if gradient and n > 10_000:
-        calls.pop("jax", None)  # it copies the array in each iteration: minutes
+    x = RNG.normal(size=n)
+    compared = beside_jax(f, x, gradient=gradient)
+    if n > 10_000:  # the plain function copies the array in each iteration, and so does JAX's gradient: minutes
+        compared = replace(compared, check=lambda found: filled_error(x, found, gradient))
+        if gradient:
+            compared.calls.pop("jax", None)
     compiler = shutil.which("cc")
     if compiler is not None and not gradient:
-        calls["C, -O3 -march=native"] = in_c(compiler, RNG.normal(size=n))
-    return calls
+        compared.calls["C, -O3 -march=native"] = in_c(compiler, x)
+    return compared
+
+
+def filled_error(x: Any, found: Any, gradient: bool) -> float:
+    """Return the error of the sum of y_(k+1) = 0.7 y_k + sin(x_k), or of its gradient: sums of powers of 0.7."""
+    later = (1.0 - 0.7 ** np.arange(len(x), 0, -1)) / 0.3  # what a change of one sine adds to all that follow
+    return distance(found, later * np.cos(x)) if gradient else distance(found, later @ np.sin(x))
 
 
 SOURCE = """
@@ -100,7 +117,7 @@ def in_c(compiler: str, x: Any) -> Callable[[], float]:
     return lambda: function(x.ctypes.data, y.ctypes.data, len(x))
 
 
-def leaves(number: int = 60, steps: int = 614) -> Calls:
+def leaves(number: int = 60, steps: int = 614) -> Compared:
     """A loop whose carry has many leaves."""
     start = tuple(RNG.normal(size=4) for _ in range(number))
 
@@ -112,14 +129,14 @@ def leaves(number: int = 60, steps: int = 614) -> Calls:
     return beside_jax(f, np.float64(0.9), gradient=True)
 
 
-def newton(gradient: bool) -> Calls:
+def newton(gradient: bool) -> Compared:
     def f(xp: Any, control: Any, a: Any) -> Any:
         return control.while_loop(lambda x: xp.abs(x * x - a) > 1e-13 * a, lambda x: (x + a / x) / 2, a)
 
     return beside_jax(f, np.float64(4e9), gradient=gradient, jax_gradient=False)
 
 
-def steps(number: int = 1000) -> Calls:
+def steps(number: int = 1000) -> Compared:
     """Take steps of Runge and Kutta's method for the equations of Lotka and Volterra."""
 
     def f(xp: Any, control: Any, p: Any) -> Any:
@@ -139,7 +156,7 @@ def steps(number: int = 1000) -> Calls:
     return beside_jax(f, np.array([1.1, 0.4, 0.1, 0.4]), gradient=True)
 
 
-WORKLOADS: dict[str, Callable[[], Calls]] = {
+WORKLOADS: dict[str, Callable[[], Compared]] = {
     **{f"recurrence, n=1e{k}": (lambda k=k: recurrence(10**k, False)) for k in (3, 5)},
     **{f"its gradient, n=1e{k}": (lambda k=k: recurrence(10**k, True)) for k in (3, 5)},
     **{f"written in place, n=1e{k}": (lambda k=k: filled(10**k, False)) for k in (3, 4, 5, 6)},
@@ -152,19 +169,7 @@ WORKLOADS: dict[str, Callable[[], Calls]] = {
 
 
 def main() -> None:
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    rounds, budget_s = (2, 0.2) if "--quick" in sys.argv else (7, 0.5)
-    table = Table("workload", "what", "least / median", "times ours")
-    for name, make in WORKLOADS.items():
-        if names and not any(part in name for part in names):
-            continue
-        timings = alternately(make(), rounds, budget_s)
-        first = timings["wengert"]
-        for what, timing in timings.items():
-            ratio = f"{timing.least / first.least:.2f}"
-            table.add_row(name, what, f"{show(timing.least)} / {show(timing.median)}", ratio)
-            name = ""
-    Console(width=110).print(table)
+    report(WORKLOADS)
 
 
 if __name__ == "__main__":

@@ -6,39 +6,30 @@ training, gradients, and the same network written as a function, a chain of laye
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.timing import Timing, measure, show  # first: it pins the threads
+from benchmarks.alternating import Calls, Compared, Other, has, report  # first: it pins the threads
+from benchmarks.checks import slope_error
 
 import numpy as np  # isort: skip
-from rich.console import Console  # isort: skip
-from rich.table import Table  # isort: skip
 
 import wengert as wg
 from wengert import graph, nn, optimize
 
-Calls = dict[str, Callable[[], Any]]
-"""By library, or spelling: one call, that waits for the result."""
-
 RNG = np.random.default_rng(0)
+SINGLE = 1e-3
+"""The greatest relative error of a right result in single precision."""
 
 
 def drawn(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-def has(name: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(name) is not None
-
-
 # ------------------------------------------------------------------------------------------- a perceptron, with Adam
 
 
-def perceptron(batch: int) -> Calls:
+def perceptron(batch: int) -> Compared:
     """Take a step with Adam of a network 784-128-128-10 with relu and softmax cross-entropy."""
     x, y = RNG.random((batch, 784), dtype=np.float32), RNG.integers(0, 10, batch)
     model = nn.Chain(nn.Dense(128, nn.relu), nn.Dense(128, nn.relu), nn.Dense(10))
@@ -46,6 +37,7 @@ def perceptron(batch: int) -> Calls:
     start = nn.mapped(np.copy, params)
     step = optimize.step(lambda p, x, y: nn.cross_entropy(model.apply(p, {}, x)[0], y), optimize.adam(1e-3))
     kept: list[Any] = [params, step.init(params)]
+    loss = float(nn.cross_entropy(model.apply(nn.mapped(lambda a: a.astype(float), params), {}, x.astype(float))[0], y))
 
     def ours() -> Any:
         kept[0], kept[1], value = step(kept[0], kept[1], x, y)
@@ -57,7 +49,7 @@ def perceptron(batch: int) -> Calls:
         calls["pytorch"] = _perceptron_in_pytorch(layers, x, y)
     if has("jax") and has("optax"):
         calls["jax"] = _perceptron_in_jax(layers, x, y)
-    return calls
+    return Compared(calls, SINGLE, lambda first: abs(float(first) - loss) / loss)
 
 
 def _perceptron_in_pytorch(layers: Any, x: Any, y: Any) -> Callable[[], Any]:
@@ -118,12 +110,13 @@ def _perceptron_in_jax(layers: Any, x: Any, y: Any) -> Callable[[], Any]:
 # ------------------------------------------------------------------------------------------------ a transformer block
 
 
-def transformer() -> Calls:
+def transformer() -> Compared:
     """Take the gradient of a sum of squares, in all parameters, of 8 x 64 tokens of 128 and 4 heads."""
     x = drawn(8, 64, 128)
     block = nn.TransformerBlock(4)
     params, state = block.init(0, x)
-    gradient = wg.jit(wg.grad(lambda p, x: np.sum(block.apply(p, state, x)[0] ** 2)))
+    loss = lambda p, x: np.sum(block.apply(p, state, x)[0] ** 2)
+    gradient = wg.jit(wg.grad(loss))
     calls: Calls = {"wengert": lambda: gradient(params, x)}
     if has("torch"):
         import torch
@@ -132,10 +125,16 @@ def transformer() -> Calls:
         theirs = torch.nn.TransformerEncoderLayer(128, 4, 512, 0.0, "gelu", batch_first=True, norm_first=True)
         a = torch.tensor(x)
         weights = list(theirs.parameters())
-        calls["pytorch"] = lambda: torch.autograd.grad((theirs(a) ** 2).sum(), weights)
+        calls["pytorch"] = Other(lambda: torch.autograd.grad((theirs(a) ** 2).sum(), weights))  # of other weights
     if has("jax"):
         calls["jax"] = _transformer_in_jax(params, x)
-    return calls
+    return Compared(calls, SINGLE, in_double(loss, params, x))
+
+
+def in_double(f: Callable[..., Any], params: Any, x: Any) -> Callable[[Any], float]:
+    """Return the check of a gradient in the parameters, by differences in double precision."""
+    wide = nn.mapped(lambda a: a.astype(float), params)
+    return lambda found: slope_error(f, (wide, x.astype(float)), (0,), found)
 
 
 def _transformer_in_jax(params: Any, x: Any) -> Callable[[], Any]:
@@ -165,12 +164,13 @@ def _transformer_in_jax(params: Any, x: Any) -> Callable[[], Any]:
 # ------------------------------------------------------------------------------------------------------------ an LSTM
 
 
-def lstm(batch: int) -> Calls:
+def lstm(batch: int) -> Compared:
     """Take the gradient of a sum of squares, in all parameters, of two layers of 14 in 100 steps of a Python loop."""
     x = drawn(batch, 100, 14)
     layer = nn.LSTM(14, 2)
     params, state = layer.init(0, x)
-    gradient = wg.jit(wg.grad(lambda p, x: np.sum(layer.apply(p, state, x)[0] ** 2)))
+    ours = lambda p, x: np.sum(layer.apply(p, state, x)[0] ** 2)
+    gradient = wg.jit(wg.grad(ours))
     calls: Calls = {"wengert": lambda: gradient(params, x)}
     if has("torch"):
         import torch
@@ -178,7 +178,7 @@ def lstm(batch: int) -> Calls:
         torch.set_num_threads(1)
         theirs = torch.nn.LSTM(14, 14, 2, batch_first=True)
         a, weights = torch.tensor(x), list(theirs.parameters())
-        calls["pytorch"] = lambda: torch.autograd.grad((theirs(a)[0] ** 2).sum(), weights)
+        calls["pytorch"] = Other(lambda: torch.autograd.grad((theirs(a)[0] ** 2).sum(), weights))  # of other weights
     if has("jax"):
         import jax
         import jax.numpy as jnp
@@ -198,13 +198,13 @@ def lstm(batch: int) -> Calls:
         unrolled = jax.jit(jax.grad(loss))
         of, b = jax.tree.map(jnp.array, params), jnp.array(x)
         calls["jax"] = lambda: jax.block_until_ready(unrolled(of, b))
-    return calls
+    return Compared(calls, SINGLE, in_double(ours, params, x))
 
 
 # ------------------------------------------------------------------------------------------------------ one spelling
 
 
-def spellings(depth: int = 6, width: int = 12) -> Calls:
+def spellings(depth: int = 6, width: int = 12) -> Compared:
     """Take the gradient of a network of six 12 x 12 matrices and cosines, as a function, a chain and a graph."""
     x, ws = RNG.random(width), [RNG.random((width, width)) for _ in range(depth)]
 
@@ -223,55 +223,35 @@ def spellings(depth: int = 6, width: int = 12) -> Calls:
         "chain": (wg.jit(wg.grad(lambda p: chain.apply(p, {}, x)[0][0])), of_chain),
         "graph": (wg.jit(wg.grad(lambda p: drawn_graph.apply(p, {}, x)[0][0])), of_graph),
     }
-    return {name: (lambda f=f, p=p: f(p)) for name, (f, p) in gradients.items()}
+    calls: Calls = {name: (lambda f=f, p=p: f(p)) for name, (f, p) in gradients.items()}
+    return Compared(calls, check=lambda found: slope_error(plain, (ws,), (0,), found))
 
 
-def deep(depth: int) -> Calls:
+def deep(depth: int) -> Compared:
     """Take the gradient of chains of dense layers of 16, batch 8; its time is divided by the number of layers."""
     x = drawn(8, 16)
     model = nn.Chain(*[nn.Dense(16, np.tanh) for _ in range(depth)])
     params, state = model.init(0, x)
     gradient = wg.jit(wg.grad(lambda p: np.sum(model.apply(p, state, x)[0])))
-    return {f"{depth} layers": lambda: gradient(params)}
+    wide, x64 = nn.mapped(lambda a: a.astype(float), params), x.astype(float)
+    check = lambda found: slope_error(lambda p: np.sum(model.apply(p, state, x64)[0]), (wide,), (0,), found)
+    return Compared({"wengert": lambda: gradient(params)}, SINGLE, check)
 
 
-WORKLOADS: dict[str, Callable[[], Calls]] = {
+WORKLOADS: dict[str, Callable[[], Compared]] = {
     "perceptron, Adam, batch 32": lambda: perceptron(32),
     "perceptron, Adam, batch 256": lambda: perceptron(256),
     "transformer block": transformer,
     "LSTM, batch 1": lambda: lstm(1),
     "LSTM, batch 32": lambda: lstm(32),
     "one network, three spellings": spellings,
-    "100 layers, 1,000 layers": lambda: deep(100) | deep(1000),
+    "100 layers": lambda: deep(100),
+    "1,000 layers": lambda: deep(1000),
 }
 
 
-def alternately(calls: Calls, rounds: int, budget_s: float) -> dict[str, Timing]:
-    """Return each call's best round; rounds alternate, since noise on the machine comes and goes."""
-    found: dict[str, list[Timing]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            found[name].append(measure(call, budget_s))
-    return {
-        name: Timing(min(t.least for t in ts), sorted(t.median for t in ts)[len(ts) // 2]) for name, ts in found.items()
-    }
-
-
 def main() -> None:
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    rounds, budget_s = (2, 0.2) if "--quick" in sys.argv else (7, 0.5)
-    table = Table("workload", "what", "least / median", "times the first")
-    for name, make in WORKLOADS.items():
-        if names and not any(part in name for part in names):
-            continue
-        timings = alternately(make(), rounds, budget_s)
-        first = next(iter(timings.values()))
-        for what, timing in timings.items():
-            table.add_row(
-                name, what, f"{show(timing.least)} / {show(timing.median)}", f"{timing.least / first.least:.2f}"
-            )
-            name = ""
-    Console(width=110).print(table)
+    report(WORKLOADS)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,24 @@
 """Compare differential equations with SciPy, Diffrax, torchdiffeq and numbalsoda: float64, one thread, measured
-alternately in one process.
+alternately in one process, at the same accuracy.
 
 python -m benchmarks.bench_ode [--quick] [name ...]
 
+Equal tolerances give methods errors that are orders apart. So each gets the loosest tolerance, of two a decade, with
+which its result is within ``TARGET`` of a reference; the table says the tolerance, and the error that was reached.
 Installing numbalsoda builds it, which needs CMake and a Fortran compiler; if it is not installed, it is left out.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from benchmarks.bench_networks import Calls, alternately, has
+from benchmarks.alternating import Calls, Other, alternately, has, shown
+from benchmarks.checks import leaves, slope_error
 from benchmarks.timing import show  # with it, the threads are pinned
 
 import numpy as np  # isort: skip
@@ -24,7 +29,9 @@ from scipy.integrate import solve_ivp  # isort: skip
 import wengert as wg
 
 RNG = np.random.default_rng(0)
-TOLERANCES = {"rtol": 1e-8, "atol": 1e-8}
+TARGET = 1e-6
+"""The error that all have to reach."""
+TOLERANCES = [10 ** (-k / 2) for k in range(4, 27)]
 PREY = np.array([1.5, 1.0, 3.0, 1.0])
 START = np.array([10.0, 5.0])
 
@@ -46,11 +53,11 @@ def last(rate: Any, end: float, start: Any, method: str, **options: Any) -> Call
     return lambda p: wg.ode.solve_ivp(rate, (0.0, end), start, method, t_eval=[end], args=(p,), **options).y[:, -1]
 
 
-def in_diffrax(rate: Any, end: float, start: Any, solver: str, rtol: float, atol: float) -> Callable[[Any], Any]:
+def in_diffrax(rate: Any, end: float, start: Any, solver: str, smallest: float) -> Callable[[Any, Any], Any]:
     import diffrax
     import jax.numpy as jnp
 
-    def solve(p: Any) -> Any:
+    def solve(p: Any, rtol: Any) -> Any:
         return diffrax.diffeqsolve(
             diffrax.ODETerm(rate),
             getattr(diffrax, solver)(),
@@ -59,8 +66,8 @@ def in_diffrax(rate: Any, end: float, start: Any, solver: str, rtol: float, atol
             None,
             jnp.asarray(start),
             args=p,
-            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
-            max_steps=16384,
+            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=smallest * rtol),
+            max_steps=65536,
         ).ys[-1]
 
     return solve
@@ -72,28 +79,58 @@ def _stacked(rate: Any, jnp: Any) -> Any:
     return type(rate)(rate.__code__, names)
 
 
-def equation(rate: Any, end: float, start: Any, p: Any, methods: tuple[str, str, str], gradient: bool) -> Calls:
+Solver = Callable[[float], Callable[[], Any]]
+"""Given a tolerance, the call that solves with it."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be computed, by solvers of which the first is ours; ``others`` compute less, and are not compared."""
+
+    solvers: dict[str, Solver]
+    reference: Any
+    others: dict[str, Solver] = field(default_factory=dict)
+
+
+def equation(rate: Any, end: float, start: Any, p: Any, methods: tuple[str, str, str], gradient: bool) -> Problem:
     """Solve by our method, SciPy's and Diffrax's; a gradient is that of the sum of the last state."""
-    ours = last(rate, end, start, methods[0], **TOLERANCES)
-    compiled = wg.jit(wg.grad(lambda p: np.sum(ours(p)))) if gradient else wg.jit(ours)
-    calls: Calls = {f"wengert, {methods[0]}": lambda: compiled(p)}
-    calls[f"scipy, {methods[1]}, the value alone"] = lambda: solve_ivp(
-        rate, (0.0, end), start, methods[1], args=(p,), **TOLERANCES
-    )
+    smallest = 1e-4 if rate is robertson else 1.0  # the absolute tolerance, as a part of the relative one
+
+    def ours(rtol: float) -> Callable[[], Any]:
+        f = last(rate, end, start, methods[0], rtol=rtol, atol=smallest * rtol)
+        compiled = wg.jit(wg.grad(lambda p: np.sum(f(p)))) if gradient else wg.jit(f)
+        return lambda: compiled(p)
+
+    def of_scipy(rtol: float, method: str = methods[1], p: Any = p) -> Callable[[], Any]:
+        y0 = start.astype(p.dtype)
+        options: Any = {"rtol": max(rtol, 3e-14), "atol": smallest * rtol}
+        return lambda: solve_ivp(rate, (0.0, end), y0, method, args=(p,), **options).y[:, -1]
+
+    best = "Radau" if rate is robertson else "DOP853"
+    if gradient:  # by a small imaginary part, that costs no digits
+        reference = [of_scipy(1e-13, best, p + 1e-30j * v)().sum().imag / 1e-30 for v in np.eye(len(p))]
+    else:
+        reference = of_scipy(1e-13, best)()
+    solvers: dict[str, Solver] = {f"wengert, {methods[0]}": ours}
+    others: dict[str, Solver] = {}
+    if gradient:
+        others[f"scipy, {methods[1]}, the value alone"] = of_scipy
+    else:
+        solvers[f"scipy, {methods[1]}"] = of_scipy
     if has("diffrax"):
         import jax
 
         jax.config.update("jax_enable_x64", True)
-        theirs = in_diffrax(_stacked(rate, jax.numpy), end, start, methods[2], **TOLERANCES)
-        jitted = jax.jit(jax.grad(lambda p: theirs(p).sum()) if gradient else theirs)
+        solve = in_diffrax(_stacked(rate, jax.numpy), end, start, methods[2], smallest)
+        jitted = jax.jit(jax.grad(lambda p, rtol: solve(p, rtol).sum()) if gradient else solve)
         given = jax.numpy.asarray(p)
-        calls[f"diffrax, {methods[2]}"] = lambda: jax.block_until_ready(jitted(given))
+        solvers[f"diffrax, {methods[2]}"] = lambda rtol: lambda: jax.block_until_ready(jitted(given, rtol))
     if has("numbalsoda") and not gradient:
-        calls |= in_numbalsoda(rate, end, start, p)
-    return calls
+        solvers |= in_numbalsoda(rate, end, start, p, smallest)
+    return Problem(solvers, np.array(reference), others)
 
 
-def in_numbalsoda(rate: Any, end: float, start: Any, p: Any) -> Calls:
+def in_numbalsoda(rate: Any, end: float, start: Any, p: Any, smallest: float) -> dict[str, Solver]:
     """Solve by LSODA and by DOP853, with machine code of Numba's."""
     numba: Any = import_module("numba")  # which does not say what it exports
     from numbalsoda import dop853, lsoda, lsoda_sig
@@ -111,32 +148,41 @@ def in_numbalsoda(rate: Any, end: float, start: Any, p: Any) -> Calls:
     solvers = {"lsoda": lsoda, "dop853": dop853}
     if rate is robertson:
         del solvers["dop853"]  # it does not end
-    return {
-        f"numbalsoda, {name}": lambda solve=solve: solve(compiled.address, start, ts, data=p, **TOLERANCES)
-        for name, solve in solvers.items()
-    }
+
+    def of(solve: Any) -> Solver:
+        options = {"data": p}
+        return lambda rtol: (
+            lambda: solve(compiled.address, start, ts, rtol=rtol, atol=smallest * rtol, **options)[0][-1]
+        )
+
+    return {f"numbalsoda, {name}": of(solve) for name, solve in solvers.items()}
 
 
 def network(sizes: tuple[int, ...] = (4, 32, 4)) -> list[tuple[Any, Any]]:
     return [(RNG.normal(size=(m, n)) / np.sqrt(n), np.zeros(m)) for n, m in zip(sizes, sizes[1:], strict=False)]
 
 
-def neural() -> Calls:
+def neural() -> Problem:
     """Take a gradient of the squared distance to 10 data points, in a network of 4, 32 and 4 units."""
     layers, data, ts = network(), RNG.normal(size=(4, 10)), np.linspace(0.1, 1.0, 10)
     start = np.array([1.0, 0.5, -0.5, 0.2])
-    options = {"rtol": 1e-6, "atol": 1e-6}
 
     def rate(t: Any, y: Any, layers: Any) -> Any:
         (w, b), (v, c) = layers
         return v @ np.tanh(w @ y + b) + c
 
-    def loss(layers: Any) -> Any:
-        found = wg.ode.solve_ivp(rate, (0.0, 1.0), start, t_eval=ts, args=(layers,), **options)
-        return np.mean((found.y - data) ** 2)
+    def loss(rtol: float, solve: Any = wg.ode.solve_ivp, method: str = "Tsit5") -> Callable[[Any], Any]:
+        options = {"t_eval": ts, "rtol": rtol, "atol": rtol}
+        return lambda layers: np.mean((solve(rate, (0.0, 1.0), start, method, args=(layers,), **options).y - data) ** 2)
 
-    compiled = wg.jit(wg.grad(loss))
-    calls: Calls = {"wengert": lambda: compiled(layers)}
+    def ours(rtol: float) -> Callable[[], Any]:
+        compiled = wg.jit(wg.grad(loss(rtol)))
+        return lambda: compiled(layers)
+
+    reference = ours(1e-12)()
+    error = slope_error(loss(1e-12, solve_ivp, "DOP853"), (layers,), (0,), reference, h=1e-4)
+    assert error < 1e-8, f"the reference is {error:.0e} from differences of SciPy's solution"
+    solvers: dict[str, Solver] = {"wengert": ours}
     if has("diffrax"):
         import diffrax
         import jax
@@ -144,7 +190,7 @@ def neural() -> Calls:
 
         jax.config.update("jax_enable_x64", True)
 
-        def theirs(layers: Any) -> Any:
+        def theirs(layers: Any, rtol: Any) -> Any:
             (w, b), (v, c) = layers
             found = diffrax.diffeqsolve(
                 diffrax.ODETerm(lambda t, y, a: v @ jnp.tanh(w @ y + b) + c),
@@ -154,12 +200,12 @@ def neural() -> Calls:
                 None,
                 jnp.asarray(start),
                 saveat=diffrax.SaveAt(ts=jnp.asarray(ts)),
-                stepsize_controller=diffrax.PIDController(**options),
+                stepsize_controller=diffrax.PIDController(rtol=rtol, atol=rtol),
             )
             return jnp.mean((found.ys.T - data) ** 2)
 
         jitted, given = jax.jit(jax.grad(theirs)), jax.tree.map(jnp.asarray, layers)
-        calls["diffrax"] = lambda: jax.block_until_ready(jitted(given))
+        solvers["diffrax"] = lambda rtol: lambda: jax.block_until_ready(jitted(given, rtol))
     if has("torchdiffeq"):
         import torch
         from torchdiffeq import odeint
@@ -167,20 +213,20 @@ def neural() -> Calls:
         tensors = [torch.tensor(x, requires_grad=True) for layer in layers for x in layer]
         times, wanted, y0 = (torch.tensor(x) for x in (np.concatenate([[0.0], ts]), data.T, start))
 
-        def in_torch() -> Any:
+        def in_torch(rtol: float) -> Any:
             w, b, v, c = tensors
-            found: Any = odeint(lambda t, y: v @ torch.tanh(w @ y + b) + c, y0, times, **options)
+            found: Any = odeint(lambda t, y: v @ torch.tanh(w @ y + b) + c, y0, times, rtol=rtol, atol=rtol)
             return torch.autograd.grad(((found[1:] - wanted) ** 2).mean(), tensors)
 
-        calls["torchdiffeq"] = in_torch
-    return calls
+        solvers["torchdiffeq"] = lambda rtol: lambda: in_torch(rtol)
+    return Problem(solvers, reference)
 
 
 EXPLICIT = "Tsit5", "RK45", "Tsit5"
 IMPLICIT = "KenCarp4", "Radau", "Kvaerno5"
 RATES = np.array([0.04, 1e4, 3e7])
 CHAOS = np.array([10.0, 28.0, 8 / 3])
-WORKLOADS: dict[str, Callable[[], Calls]] = {
+WORKLOADS: dict[str, Callable[[], Problem]] = {
     "Lotka-Volterra": lambda: equation(prey, 10.0, START, PREY, EXPLICIT, False),
     "Lotka-Volterra, gradient": lambda: equation(prey, 10.0, START, PREY, EXPLICIT, True),
     "Lorenz": lambda: equation(lorenz, 10.0, np.ones(3), CHAOS, EXPLICIT, False),
@@ -189,20 +235,62 @@ WORKLOADS: dict[str, Callable[[], Calls]] = {
 }
 
 
+def far(found: Any, reference: Any) -> float:
+    """Return the greatest error relative to each element, NaN where one is not a number."""
+    worst_of = 0.0
+    for x, y in zip(leaves(found), leaves(reference), strict=True):
+        gaps = np.abs(np.asarray(x) - np.asarray(y)) / np.maximum(np.abs(y), 1e-3 * np.max(np.abs(y), initial=0.0))
+        if not np.isfinite(gaps).all():
+            return math.nan
+        worst_of = max(worst_of, float(np.max(gaps, initial=0.0)))
+    return worst_of
+
+
+def componentwise(found: Any, reference: Any) -> float:
+    """Return the greatest error relative to each element, of a state whose elements are of different sizes."""
+    return far([np.array([x]) for x in np.ravel(found)], [np.array([y]) for y in np.ravel(reference)])
+
+
+def loosest(solver: Solver, reference: Any, error_of: Callable[[Any, Any], float]) -> tuple[float, float]:
+    """Return the loosest tolerance that reaches the target, by bisection, and the error with it."""
+    low, high, best = 0, len(TOLERANCES), (TOLERANCES[-1], math.nan)
+    while low < high:
+        k = (low + high) // 2
+        error = error_of(solver(TOLERANCES[k])(), reference)
+        if error <= TARGET:  # False for NaN
+            high, best = k, (TOLERANCES[k], error)
+        else:
+            low = k + 1
+    return best
+
+
 def main() -> None:
     names = [a for a in sys.argv[1:] if not a.startswith("-")]
     rounds, budget_s = (2, 0.2) if "--quick" in sys.argv else (7, 0.5)
-    table = Table("workload", "what", "least / median", "times ours")
+    table = Table("workload", "what", "tolerance", "error", "least / median", "times ours")
+    missed: list[str] = []
     for name, make in WORKLOADS.items():
         if names and not any(part in name for part in names):
             continue
-        timings = alternately(make(), rounds, budget_s)
+        problem, title = make(), name
+        error_of = componentwise if name == "Robertson" else far
+        reached = {what: loosest(s, problem.reference, error_of) for what, s in problem.solvers.items()}
+        own = next(iter(reached.values()))[0]
+        calls: Calls = {what: problem.solvers[what](rtol) for what, (rtol, _) in reached.items()}
+        calls |= {what: Other(solver(own)) for what, solver in problem.others.items()}
+        timings = alternately(calls, rounds, budget_s)
         first = next(iter(timings.values()))
         for what, timing in timings.items():
+            rtol, error = reached.get(what, (own, None))
+            if error is not None and not error <= TARGET:
+                missed.append(f"{name}, {what}")
             ratio = f"{timing.least / first.least:.2f}"
-            table.add_row(name, what, f"{show(timing.least)} / {show(timing.median)}", ratio)
-            name = ""
-    Console(width=110).print(table)
+            times = f"{show(timing.least)} / {show(timing.median)}"
+            table.add_row(title, what, f"{rtol:.0e}", shown(error, TARGET), times, ratio)
+            title = ""
+    Console(width=130).print(table)
+    if missed:
+        sys.exit(f"an error of {TARGET:.0e} is not reached: {'; '.join(missed)}")
 
 
 if __name__ == "__main__":

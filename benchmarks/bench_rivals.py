@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.processes import Results, is_installed, run, run_cold_and_warm, seconds_to_import
+from benchmarks.processes import Results, is_installed, is_wrong, run, run_cold_and_warm, seconds_to_import
 from benchmarks.timing import Timing, show
 
 from rich.console import Console  # isort: skip
@@ -160,17 +160,14 @@ def gather(names: Sequence[str], quick: bool, say: Callable[[str], None]) -> Res
             results[library, name] = found
             if "failed" in found:
                 say(f"{library}, {name}: {found['failed']}")
-            elif differs(found["checksum"], results["wengert", name].get("checksum")):
-                say(f"{library}, {name}: another result than ours")
+            elif is_wrong(found, results["wengert", name]):
+                say(f"{library}, {name}: WRONG, or another result than ours; error {found['error']}")
+                found["wrong"] = True
     results["wengert", "import"] = {"import": seconds_to_import("wengert"), "files compiled": files_after_import()}
     for library in ("jax", "casadi", "autograd", "torch"):
         if is_installed(library):
             results[library.replace("torch", "pytorch"), "import"] = {"import": seconds_to_import(library)}
     return results
-
-
-def differs(theirs: float, ours: float | None) -> bool:
-    return ours is not None and abs(theirs - ours) > 1e-3 * max(1.0, abs(ours))  # float32 is among them
 
 
 def files_after_import() -> int:
@@ -186,7 +183,7 @@ def files_after_import() -> int:
 
 def all_figures(results: Results) -> Table:
     table = Table(title="least / median of a call; first: from the function to its first gradient, in a fresh process")
-    for title in ("workload", "library", "first", "called", "NumPy in and out", "bound", "others"):
+    for title in ("workload", "library", "first", "called", "NumPy in and out", "bound", "error", "others"):
         table.add_column(title, no_wrap=title != "others")
     last = ""
     for (library, name), found in sorted(results.items(), key=lambda item: list(LIBRARIES).index(item[0][1])):
@@ -199,11 +196,17 @@ def all_figures(results: Results) -> Table:
             library,
             found.get("failed", "")[:30] or " / ".join(map(show, first)),
             *cells,
+            shown(found.get("error"), "wrong" in found),
             "; ".join(others),
             end_section=False,
         )
         last = name
     return table
+
+
+def shown(error: float | None, wrong: bool) -> str:
+    words = "" if error is None else f"{error:.0e}"
+    return f"[bold red]WRONG {words}[/]" if wrong else words
 
 
 def judged(rows: Sequence[Row]) -> Table:
@@ -250,10 +253,13 @@ def main() -> None:
     console.print(judged(rows))
     missed = [r for r in rows if r.is_reached is False]
     console.print(f"{sum(r.is_reached is True for r in rows)} reached, {len(missed)} not, of {len(rows)}")
+    wrong = [f"{library}: {name}" for (library, name), found in results.items() if "wrong" in found]
     if options.json:
         options.json.write_text(
             json.dumps({f"{library}: {name}": found for (library, name), found in results.items()}, indent=1)
         )
+    if wrong:
+        sys.exit(f"wrong results: {'; '.join(wrong)}")
 
 
 if __name__ == "__main__":

@@ -9,17 +9,14 @@ The last column says how many times as long ours takes as what stands in the lin
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from benchmarks.bench_networks import Calls, alternately, has
-from benchmarks.timing import show  # with it, the threads are pinned
+from benchmarks.alternating import Calls, Compared, Other, has, report  # first: it pins the threads
+from benchmarks.checks import slope_error
 
 import numpy as np  # isort: skip
 import scipy.sparse as sp  # isort: skip
-from rich.console import Console  # isort: skip
-from rich.table import Table  # isort: skip
 from scipy import linalg, optimize, signal, sparse, stats  # isort: skip
 from scipy.sparse.linalg import spsolve  # isort: skip
 from scipy.spatial.distance import cdist  # isort: skip
@@ -29,15 +26,21 @@ import wengert as wg
 RNG = np.random.default_rng(0)
 
 
+FOUND = 1e-4
+"""The greatest relative error of the derivative of what an iteration finds, which ends at a tolerance."""
 FACTORS = (1 + 1e-9 * k for k in itertools.count())
 """Numbers that differ in each call: a factorisation is kept for the matrix that was solved last."""
 
 
-class Against(NamedTuple):
-    """Calls to measure, the first of them ours, and how many times as long ours may take."""
+def value_and_slope(f: Callable[..., Any], *args: Any, h: float = 1e-5) -> Callable[[Any], float]:
+    """Return the check of a value and its gradient in all arguments, by the plain function and differences of it."""
 
-    calls: Calls
-    must: dict[str, float]
+    def check(found: Any) -> float:
+        value, gradient = found
+        own = float(f(*args))
+        return max(abs(float(value) - own) / abs(own), slope_error(f, args, range(len(args)), gradient, h))
+
+    return check
 
 
 # ---------------------------------------------------------------------------------------------------------- sparse
@@ -48,7 +51,7 @@ def _laplacian(n: int) -> Any:
     return sp.csc_array(sp.kron(line, sp.eye_array(n)) + sp.kron(sp.eye_array(n), line))
 
 
-def poisson(n: int = 300) -> Against:
+def poisson(n: int = 300) -> Compared:
     """The compliance of a membrane with a stiffness of its own at each node, and its gradient in these."""
     rows, columns, data = sparse.find(_laplacian(n))
     density, load = RNG.uniform(0.5, 1.5, n * n), np.full(n * n, 1.0 / n**2)
@@ -56,13 +59,15 @@ def poisson(n: int = 300) -> Against:
     def stiffness(density: Any) -> Any:
         return sp.csc_array((data * (density[rows] + density[columns]) / 2, (rows, columns)), shape=(n * n, n * n))
 
-    ours = wg.jit(wg.value_and_grad(lambda density: load @ spsolve(stiffness(density), load)))
+    compliance = lambda density: load @ spsolve(stiffness(density), load)
+    ours = wg.jit(wg.value_and_grad(compliance))
     a = stiffness(density)
     own = lambda: ours(density * next(FACTORS))
-    return Against({"wengert": own, "one solve": lambda: spsolve(a, load)}, {"one solve": 3.0})
+    calls: Calls = {"wengert": own, "one solve": Other(lambda: spsolve(a, load))}
+    return Compared(calls, check=value_and_slope(compliance, density), must={"one solve": 3.0})
 
 
-def helmholtz(n: int = 200) -> Against:
+def helmholtz(n: int = 200) -> Compared:
     """The power that arrives of a source, and its gradient in the permittivity."""
     a, k2 = sp.csc_array(_laplacian(n) * (1.0 - 0.02j)), (2 * np.pi / 20) ** 2
     eps, source = RNG.uniform(1.0, 2.0, n * n), np.zeros(n * n, complex)
@@ -76,13 +81,14 @@ def helmholtz(n: int = 200) -> Against:
     ours = wg.jit(wg.value_and_grad(power))
     whole = sp.csc_array(a - sp.diags_array(k2 * eps))
     own = lambda: ours(eps * next(FACTORS))
-    return Against({"wengert": own, "one solve": lambda: spsolve(whole, source)}, {"one solve": 2.2})
+    calls: Calls = {"wengert": own, "one solve": Other(lambda: spsolve(whole, source))}
+    return Compared(calls, check=value_and_slope(power, eps), must={"one solve": 2.2})
 
 
 # ------------------------------------------------------------------------------------------------------ statistics
 
 
-def hierarchical(groups: int = 200, each: int = 10) -> Against:
+def hierarchical(groups: int = 200, each: int = 10) -> Compared:
     """The log density of a normal model of groups, through ``scipy.stats`` and by hand."""
     y = RNG.normal(RNG.normal(2.0, 1.5, groups)[:, None], 0.7, (groups, each))
     p = np.concatenate([[1.5, 0.2, -0.3], RNG.normal(size=groups)])
@@ -114,10 +120,11 @@ def hierarchical(groups: int = 200, each: int = 10) -> Against:
         calls["autograd, by hand"] = lambda: theirs(p)
     calls["wengert, un-jitted"] = lambda: plain(p)
     calls["wengert, un-jitted, by hand"] = lambda: plain_by_hand(p)
-    return Against(calls, {"wengert, by hand": 1.2, "autograd, by hand": 1 / 20})
+    must = {"wengert, by hand": 1.2, "autograd, by hand": 1 / 20}
+    return Compared(calls, check=value_and_slope(by_hand, p), must=must)
 
 
-def gaussian_process(n: int = 300) -> Against:
+def gaussian_process(n: int = 300) -> Compared:
     """The marginal likelihood of a Gaussian process, by ``cho_factor`` and ``cdist``, and by hand in JAX."""
     x, y, p = RNG.normal(size=(n, 3)), RNG.normal(size=n), np.array([0.1, 0.2, -1.0])
 
@@ -144,43 +151,55 @@ def gaussian_process(n: int = 300) -> Against:
         theirs = jax.jit(jax.value_and_grad(in_jax))
         assert np.isclose(float(theirs(p)[0]), float(likelihood(p)))
         calls["jax"] = lambda: jax.block_until_ready(theirs(p))
-    return Against(calls, {"jax": 1.3})
+    return Compared(calls, check=value_and_slope(likelihood, p), must={"jax": 1.3})
 
 
 # ----------------------------------------------------------------------------------------------- signals, solutions
 
 
-def filtered(n: int = 100_000) -> Against:
+def filtered(n: int = 100_000) -> Compared:
     b, a = np.array([0.0048, 0.0193, 0.0289, 0.0193, 0.0048]), np.array([1.0, -2.37, 2.314, -1.0547, 0.1874])
     x, weights = RNG.normal(size=n), RNG.normal(size=n)
-    ours = wg.jit(wg.value_and_grad(lambda b, a, x: weights @ signal.lfilter(b, a, x), argnums=(0, 1, 2)))
-    return Against(
-        {"wengert": lambda: ours(b, a, x), "SciPy's lfilter": lambda: signal.lfilter(b, a, x)}, {"SciPy's lfilter": 4.0}
-    )
+    weighted = lambda b, a, x: weights @ signal.lfilter(b, a, x)
+    ours = wg.jit(wg.value_and_grad(weighted, argnums=(0, 1, 2)))
+    calls: Calls = {"wengert": lambda: ours(b, a, x), "SciPy's lfilter": Other(lambda: signal.lfilter(b, a, x))}
+    return Compared(calls, check=value_and_slope(weighted, b, a, x), must={"SciPy's lfilter": 4.0})
 
 
-def fitted(n: int = 200) -> Against:
+def fitted(n: int = 200) -> Compared:
     """A curve is fitted, and the parameters differentiated with respect to the data."""
     t = np.linspace(0, 4, n)
     y = 2.5 * np.exp(-1.3 * t) + 0.5 + 0.01 * RNG.normal(size=n)
     model = lambda t, a, b, c: a * np.exp(-b * t) + c
     fit = lambda y: optimize.curve_fit(model, t, y, (1.0, 1.0, 0.0))[0]
     value, ours = wg.jit(fit), wg.jit(wg.value_and_grad(lambda y: fit(y)[1]))
-    return Against({"wengert": lambda: ours(y), "the fit alone": lambda: value(y), "SciPy's fit": lambda: fit(y)}, {})
+    calls: Calls = {
+        "wengert": lambda: ours(y),
+        "the fit alone": Other(lambda: value(y)),
+        "SciPy's fit": Other(lambda: fit(y)),
+    }
+    return Compared(calls, FOUND, value_and_slope(lambda y: fit(y)[1], y, h=1e-3))
 
 
-def minimized(n: int = 10) -> Against:
+def minimized(n: int = 10) -> Compared:
     """Rosenbrock's valley with a parameter, by BFGS, and the minimum differentiated with respect to it."""
     start = np.full(n, 0.5)
     valley = lambda x, p: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (p - x[:-1]) ** 2)
     found = lambda p: optimize.minimize(valley, start, args=(p,), method="BFGS", tol=1e-8).x
     value, ours = wg.jit(found), wg.jit(wg.value_and_grad(lambda p: np.sum(found(p))))
-    return Against(
-        {"wengert": lambda: ours(1.1), "the minimum alone": lambda: value(1.1), "SciPy's": lambda: found(1.1)}, {}
-    )
+    calls: Calls = {"wengert": lambda: ours(1.1)}
+    calls |= {"the minimum alone": Other(lambda: value(1.1)), "SciPy's": Other(lambda: found(1.1))}
+
+    def flat(x: Any, p: Any) -> Any:
+        """Return the gradient by hand, whose root is the minimum to all digits."""
+        uphill = 100 * (x[1:] - x[:-1] ** 2)
+        return np.append(-4 * uphill * x[:-1] - 2 * (p - x[:-1]), 0.0) + 2 * np.insert(uphill, 0, 0.0)
+
+    exact = lambda p: np.sum(optimize.root(flat, found(p), args=(p,), tol=1e-14).x)
+    return Compared(calls, FOUND, value_and_slope(exact, 1.1, h=1e-3))
 
 
-WORKLOADS: dict[str, Callable[[], Against]] = {
+WORKLOADS: dict[str, Callable[[], Compared]] = {
     "Poisson 300 x 300": poisson,
     "Helmholtz 200 x 200": helmholtz,
     "hierarchical model, 200 groups": hierarchical,
@@ -192,21 +211,7 @@ WORKLOADS: dict[str, Callable[[], Against]] = {
 
 
 def main() -> None:
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    rounds, budget_s = (2, 0.3) if "--quick" in sys.argv else (5, 1.0)
-    table = Table("workload", "what", "least / median", "ours takes (may take)")
-    for name, make in WORKLOADS.items():
-        if names and not any(part in name for part in names):
-            continue
-        calls, must = make()
-        timings = alternately(calls, rounds, budget_s)
-        first = timings["wengert"]
-        for what, timing in timings.items():
-            ratio = f"{first.least / timing.least:.3g}, median {first.median / timing.median:.3g}"
-            wanted = f" ({must[what]:.3g})" if what in must else ""
-            table.add_row(name, what, f"{show(timing.least)} / {show(timing.median)}", f"{ratio}{wanted}")
-            name = ""
-    Console(width=120).print(table)
+    report(WORKLOADS, (5, 1.0))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ import numpy as np  # isort: skip
 from rich.console import Console  # isort: skip
 from rich.table import Table  # isort: skip
 
+from benchmarks.checks import leaves, slope_error
 from benchmarks.processes import ENVIRONMENT, is_installed
 
 ROOT = Path(__file__).parent.parent
@@ -71,6 +72,21 @@ def in_wengert() -> First:
         return wg.jit(wg.value_and_grad(lambda p: nn.cross_entropy(model.apply(p, state, x)[0], y)))(params)
 
     return first
+
+
+def worst_of_candidates(count: int = 5) -> float:
+    """Return the greatest error of a gradient of some candidates, by differences in double precision."""
+    import wengert as wg
+    from wengert import nn
+
+    network, (x, y) = example().network, digits()
+    wide, found = x.astype(float), []
+    for candidate in candidates(count):
+        model = network(candidate)
+        params, state = model.init(0, wide, dtype=float)
+        loss = lambda p, model=model, state=state: nn.cross_entropy(model.apply(p, state, wide)[0], y)
+        found.append(slope_error(loss, (params,), (0,), wg.jit(wg.grad(loss))(params), h=1e-6))
+    return max(found)
 
 
 def in_pytorch() -> First:
@@ -169,8 +185,9 @@ def figures(library: str, count: int) -> dict[str, Any]:
     times, memory = list[float](), dict[str, float]()
     for k, candidate in enumerate(candidates(count), 1):
         start = time.perf_counter()
-        first(candidate)
+        found = first(candidate)
         times.append(time.perf_counter() - start)
+        assert all(np.isfinite(np.asarray(v)).all() for v in leaves(found)), f"{library}: candidate {k} is not finite"
         if k in (FIRST, count):
             memory[str(k)] = resident_mb()
     return {"times": times, "memory": memory, "trimmed": given_back_mb(), **(facts() if library == "wengert" else {})}
@@ -228,6 +245,8 @@ def in_a_process(*arguments: str, **environment: str) -> Any:
 
 def main() -> None:
     is_quick = "--quick" in sys.argv
+    error = worst_of_candidates()
+    assert error < 1e-4, f"a gradient is {error:.0e} from differences"
     count = 200 if is_quick else 1000
     console = Console(width=None if sys.stdout.isatty() else 150)
     table = Table(

@@ -11,7 +11,9 @@ from benchmarks.timing import measure  # first: it pins the threads
 
 import numpy as np  # isort: skip
 
+import wengert as wg
 from benchmarks import workloads
+from benchmarks.checks import slope_error
 from wengert import passes
 from wengert.ad.reverse import vjp
 from wengert.runtime.program import Program
@@ -44,6 +46,8 @@ def costs() -> None:
     for name, f, args in cases:
         tape = recorded(f, *args)
         wrt = tuple(range(len(args)))
+        error = slope_error(f, args, wrt, wg.grad(f, argnums=wrt)(*args))
+        assert error < 1e-6, f"{name}: the gradient is {error:.0e} from differences"
         trace = measure(lambda f=f, args=args: recorded(f, *args))
         reverse = measure(lambda tape=tape, wrt=wrt: vjp(tape, wrt, (0,), "one", True))
         n = len(tape)

@@ -1,6 +1,6 @@
 """Measure traced Python loops: the time to the first compiled gradient, and of each later one, beside a plain call; the
 compiled loop beside its vector form; and loops to convergence from 1,000 random starts, compiled, beside the plain
-functions.
+functions. Each gradient is compared with differences first, and each value with the plain function's.
 
 python -m benchmarks.bench_unrolled [name ...]
 """
@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.alternating import shown as in_words
+from benchmarks.checks import distance, slope_error
 from benchmarks.timing import show  # with it, the threads are pinned
 
 import numpy as np  # isort: skip
@@ -21,6 +23,8 @@ from rich.table import Table  # isort: skip
 import wengert as wg
 
 RNG = np.random.default_rng(0)
+NEAR = 1e-6
+WRONG: list[float] = []
 
 
 def exponentials(x: Any) -> Any:
@@ -207,35 +211,47 @@ def main() -> None:
     names = [a for a in sys.argv[1:] if not a.startswith("-")]
     wanted = lambda name: not names or any(part in name for part in names)
     console = Console(width=130)
-    table = Table("program", "call", "first gradient", "calls + 0.5 s", "forward", "gradient", "of a call", "lines")
+    table = Table(
+        "program", "call", "first gradient", "calls + 0.5 s", "forward", "gradient", "of a call", "lines", "error"
+    )
     for name, (f, x) in PROGRAMS.items():
         if wanted(name):
             table.add_row(name, *first_and_each(f, x))
     console.print(table)
-    table = Table("replay", "loop", "vector form", "ratio")
+    table = Table("replay", "loop", "vector form", "ratio", "error")
     for n in (10, 1000, 100_000):
         if wanted(name := f"sum of exp, n={n}"):
             loop, vectors = wg.jit(exponentials), wg.jit(lambda x: np.sum(np.exp(x)))
-            both = [least(f, numbers(n)) for f in (loop, vectors)]
-            table.add_row(name, *map(show, both), f"{both[0] / both[1]:.2f}")
+            x = numbers(n)
+            error = shown(distance(loop(x), vectors(x)))
+            both = [least(f, x) for f in (loop, vectors)]
+            table.add_row(name, *map(show, both), f"{both[0] / both[1]:.2f}", error)
     console.print(table)
-    table = Table("to convergence, a call", "plain", "compiled", "ratio", "traces, 1,000 starts", "programs")
+    table = Table("to convergence, a call", "plain", "compiled", "ratio", "traces, 1,000 starts", "programs", "error")
     for name, (f, starts) in STARTS.items():
         if wanted(name):
             table.add_row(name, *from_all(f, starts))
     console.print(table)
+    if WRONG:
+        sys.exit(f"{len(WRONG)} wrong results")
+
+
+def shown(error: float) -> str:
+    """Return an error in words, and remember it if it is too large, or NaN."""
+    WRONG.extend([] if error <= NEAR else [error])
+    return in_words(error, NEAR)
 
 
 def first_and_each(f: Callable[..., Any], x: Any) -> list[str]:
     call = min(timed(f, x) for _ in range(3))
     compiled, gradient = wg.jit(f), wg.jit(wg.grad(f))
     first = timed(gradient, x)
-    compiled(x)
+    error = max(distance(compiled(x), f(x)), slope_error(f, (x,), (0,), gradient(x), h=1e-6))
     forward, each = least(compiled, x), least(gradient, x)
     lines = f"{len(compiled.program(x).tape)} / {len(gradient.program(x).tape)}"
     allowed = f"{max(first - 0.5, 0) / call:.0f}"
     row = [show(call), show(first), allowed, show(forward), f"{show(each)} ({each / forward:.1f})"]
-    return [*row, f"{each / call:.3f}", lines]
+    return [*row, f"{each / call:.3f}", lines, shown(error)]
 
 
 def from_all(f: Callable[..., Any], starts: Any) -> list[str]:
@@ -245,10 +261,11 @@ def from_all(f: Callable[..., Any], starts: Any) -> list[str]:
         for x in starts:
             f(x)
 
-    run(compiled)
+    error = max([distance(compiled(x), f(x)) for x in starts])
     stats = compiled.stats()
     plain, each = [least(run, g) / len(starts) for g in (f, compiled)]
-    return [show(plain), show(each), f"{plain / each:.1f}", str(stats["traces"]), str(stats["specialisations"])]
+    counts = [str(stats[key]) for key in ("traces", "specialisations")]
+    return [show(plain), show(each), f"{plain / each:.1f}", *counts, shown(error)]
 
 
 if __name__ == "__main__":

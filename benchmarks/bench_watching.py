@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.checks import distance
 from benchmarks.timing import measure, show
 
 import numpy as np  # isort: skip  # after benchmarks.timing, which says how many threads
@@ -105,6 +106,7 @@ def main() -> None:
             f = way(n)
             step = f if "written" in name else wg.jit(f)
             start = measure_first(step)
+            assert distance(step(X), f(X)) < 1e-12, f"{name}: wrong"
             timing = measure(lambda step=step: step(X), budget)
             cells.append(f"{timing}, first {show(start)}")
         table.add_row(name, *cells)

@@ -15,12 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import benchmarks.timing  # first: it pins the threads
-from benchmarks.checks import Arrays
+from benchmarks.checks import Arrays, leaves
 from benchmarks.processes import ENVIRONMENT
 
 import numpy as np  # isort: skip
@@ -106,16 +106,6 @@ def calls_of_a_sample(call: Callable[[], Any]) -> int:
         call()
         took = time.perf_counter() - start
     return max(1, int(SAMPLE_S / took))
-
-
-def leaves(x: Any) -> Iterator[Any]:
-    if isinstance(x, dict):
-        x = [x[k] for k in sorted(x)]
-    if isinstance(x, tuple | list):
-        for v in x:
-            yield from leaves(v)
-    elif x is not None:
-        yield x.detach() if hasattr(x, "detach") else x
 
 
 def save(work: Path, stem: str, values: Any) -> None:

@@ -25,8 +25,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.checks import Arrays, distance
-from benchmarks.measuring import leaves, limit_memory, load, save, say, timed  # it pins the threads
+from benchmarks.checks import Arrays, distance, leaves
+from benchmarks.measuring import limit_memory, load, save, say, timed  # it pins the threads
 
 import numpy as np  # isort: skip
 

@@ -6,20 +6,20 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.timing import measure  # first: it pins the threads
 
 import numpy as np  # isort: skip
 
-from benchmarks.workloads import workload
+from benchmarks.checks import distance, leaves, slope_error
+from benchmarks.workloads import Workload, workload
 
 Figures = dict[str, Any]
 
 
 def figures(library: str, name: str, kinds: list[str]) -> Figures:
-    """Return ``first_s``, a checksum of the result, the least and median time of each kind of call, and counts."""
+    """Return ``first_s``, the result's checksum and error, the times of each kind of call, and counts."""
     start = time.perf_counter()
     module = importlib.import_module(f"benchmarks.with_{library}")
     found: Figures = {"import_s": time.perf_counter() - start}
@@ -31,6 +31,7 @@ def figures(library: str, name: str, kinds: list[str]) -> Figures:
     if hasattr(module, "facts"):
         found |= module.facts(w)
     found["checksum"] = checksum(result)
+    found["error"] = error(w, result)
     del result
     for kind, make in module.KINDS.items():
         call = (not kinds or kind in kinds) and make(w)
@@ -48,12 +49,22 @@ def checksum(result: Any) -> float:
     return total
 
 
-def leaves(x: Any) -> Iterator[Any]:
-    if isinstance(x, tuple | list):
-        for v in x:
-            yield from leaves(v)
-    else:
-        yield x.detach() if hasattr(x, "detach") else x
+def error(w: Workload, result: Any) -> float | None:
+    """Return how far a value is from NumPy's, or a gradient's slope from that of differences; None where none is asked.
+
+    Results of another layout are not compared.
+    """
+    if not w.positions:
+        return distance(result, w.f(*w.args)) if np.shape(result) == np.shape(w.args[0]) else None
+    args = [in_double(x) for x in w.args]
+    shapes = [[np.shape(x) for x in leaves(tree)] for tree in (result, [args[k] for k in w.positions])]
+    if shapes[0] != shapes[1]:
+        return None
+    return slope_error(w.f, args, w.positions, result)
+
+
+def in_double(x: Any) -> Any:
+    return type(x)([in_double(v) for v in x]) if isinstance(x, tuple | list) else np.asarray(x, float)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import math
 import os
 import subprocess
 import sys
@@ -64,6 +65,17 @@ def run_cold_and_warm(workload: str, *kinds: str, rounds: int = 2) -> dict[str, 
         warms.append(warm["first_s"])
         found = better(found, {**warm, "compiled": cold["compiled"], "compile_s": cold["compile_s"]})
     return {**found, "cold_s": min(colds), "warm_s": min(warms)}
+
+
+def is_wrong(found: dict[str, Any], other: dict[str, Any] | None = None) -> bool:
+    """Whether an error is too large, or NaN, or the checksum is not that of ``other``; single precision is allowed."""
+    error = found.get("error")
+    if error is not None and not error < 1e-4:
+        return True
+    sums = [f["checksum"] for f in (found, other or {}) if "checksum" in f]
+    if any(not math.isfinite(s) for s in sums):
+        return True
+    return len(sums) == 2 and abs(sums[0] - sums[1]) > 1e-3 * max(1.0, abs(sums[1]))
 
 
 def better(found: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

@@ -316,7 +316,10 @@ def gp_likelihood(n: int = 64) -> Workload:
 
 
 def straight_line() -> Workload:
-    """Take four hundred steps on scalars, without a loop that could be rolled up."""
+    """Take four hundred steps on scalars, without a loop that could be rolled up.
+
+    Each step keeps areas, so that neither values nor derivatives die out or grow without bounds.
+    """
     random = rng()
     choices = random.integers(0, 4, 400).tolist()
 
@@ -324,13 +327,13 @@ def straight_line() -> Workload:
         a, b = x[0], x[1]
         for c in choices:
             if c == 0:
-                a = xp.sin(b) * a
+                a = a + 0.3 * xp.sin(b)
             elif c == 1:
-                b = xp.cos(a) + b
+                b = b - 0.3 * xp.cos(a)
             elif c == 2:
-                a, b = b, 0.5 * a
+                a, b = b, -a
             else:
-                a = a * b - 0.1
+                a = a - 0.1 * b
         return a + b
 
     return Workload(f, (np.array([0.4, 0.7]),))

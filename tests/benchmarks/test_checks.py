@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
+
 pytest.importorskip("benchmarks.checks", reason="the benchmarks are not there")
 from benchmarks import applications, gradbench
-from benchmarks.checks import between, distance, worst
+from benchmarks.checks import between, distance, leaves, slope_error, worst
 from tests.differences import check
 
 ROOT = Path(__file__).parent.parent.parent
@@ -150,3 +152,55 @@ def test_a_program_in_a_folder_like_npbench_is_right_by_differences(tmp_path: Pa
     assert row["verdict"] == "right by differences", done.stdout
     assert row["objective"] == [["returned", 0], ["written", 0]] and row["wengert"]["kernels"]
     assert "there is no port to JAX" in done.stdout
+
+
+def test_every_benchmark_is_run() -> None:
+    from benchmarks.run import APART, in_order
+
+    there = {path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py")}
+    assert {*in_order(), *APART} == there and len(in_order()) == len(set(in_order()))
+
+
+def test_a_slope_is_compared_with_differences() -> None:
+    def f(pair: Any, z: Any) -> Any:
+        x, y = pair["x"], pair["y"]
+        return np.sum(x * np.sin(y)) + np.real(np.sum(z * z))
+
+    x, y, z = np.linspace(0.1, 1.0, 4), np.array(0.3), np.array([1.0 + 2.0j])
+    pair = {"x": x, "y": y}
+    right = {"x": np.sin(y) + 0 * x, "y": np.sum(x) * np.cos(y)}, 2 * z
+    assert slope_error(f, (pair, z), (0, 1), right) < 1e-9
+    assert slope_error(f, (pair, z), (0,), right[0]) < 1e-9
+    assert slope_error(f, (pair, z), (0,), {**right[0], "y": right[0]["y"] + 0.1}) > 1e-3
+    assert math.isnan(slope_error(f, (pair, z), (0,), {**right[0], "y": np.array(np.nan)}))
+    assert slope_error(f, (pair, z), (0,), right) == math.inf
+
+
+def test_a_figure_without_a_number_is_wrong() -> None:
+    from benchmarks.workloads import COLLECTION
+
+    for name, make in COLLECTION.items():
+        w = make()
+        assert np.isfinite(w.f(*w.args)), name
+        assert all(np.isfinite(g).all() and np.any(g) for g in leaves(wg.grad(w.closed(), w.wrt)(*w.active))), name
+
+
+@pytest.mark.deep("starts processes that take longer than they need to")
+def test_a_row_of_a_benchmark_is_compared_before_it_is_timed() -> None:
+    """The check of ``benchmarks.alternating`` sees NaN, and what differs; ``benchmarks.rows`` marks a wrong library."""
+    script = """
+    import numpy as np
+    from benchmarks.alternating import Compared, Other, errors, shown
+    right, wrong, nan = (lambda: np.ones(2)), (lambda: np.array([1.0, 2.0])), (lambda: np.array([1.0, np.nan]))
+    found = errors(Compared({"ours": right, "a": wrong, "b": nan, "c": Other(nan)}, check=lambda x: 0.0))
+    assert found["ours"] == 0 and found["a"] == 1.0 and np.isnan(found["b"]) and "c" not in found
+    assert "WRONG" in shown(found["a"], 1e-6) and "WRONG" in shown(found["b"], 1e-6) and shown(0.0, 1e-6) == "0e+00"
+    assert np.isnan(errors(Compared({"ours": nan}))["ours"])
+    assert np.isnan(errors(Compared({"ours": nan, "a": right}))["ours"])
+    from benchmarks.processes import is_wrong
+    assert is_wrong({"error": float("nan")}) and is_wrong({"error": 0.0, "checksum": float("nan")})
+    assert is_wrong({"checksum": 1.0}, {"checksum": 2.0})
+    assert not is_wrong({"checksum": 1.0, "error": 1e-7}, {"checksum": 1.0})
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    subprocess.run(command, cwd=ROOT, env=os.environ, check=True, timeout=100)
