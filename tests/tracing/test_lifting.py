@@ -148,3 +148,20 @@ def test_a_value_of_an_enclosing_trace_is_an_implicit_input() -> None:
         assert not outer.builder.instrs
         with pytest.raises(EscapedTracerError, match="after the function that made it"):
             lift(outer, y)
+
+
+def test_equal_constants_of_a_compiled_function_are_captured_once() -> None:
+    """Each iteration of a loop makes its own zeros: a loop of them was not seen, and all of them were kept."""
+
+    def f(x: Any) -> Any:
+        for _ in range(20):
+            b = np.zeros_like(x)
+            b[1:-1] = np.sin(x[2:])
+            x = x + b * np.zeros(x.shape)
+        return np.sum(x)
+
+    x = np.linspace(0.0, 1.0, 50)
+    step = wg.jit(wg.grad(f))
+    np.testing.assert_allclose(step(x), wg.grad(f)(x))
+    tape = wg.jit(f).program(x).tape
+    assert len(tape.captures) <= 1

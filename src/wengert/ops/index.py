@@ -345,6 +345,10 @@ def _scatter_add_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> 
     return unbroadcast(gather(ct, *indices), v.aval.shape)
 
 
+def _scatter_once_x(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> Any:
+    return scatter_once(ct, Lit(0, ct.aval.dtype), *indices)
+
+
 def _scatter_batch(write: Callable[..., Any]) -> Any:
     def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int) -> Any:
         x, v, *indices = xs
@@ -367,6 +371,18 @@ scatter_set = linear(  # x with v, broadcast, written at index arrays
     overwrites=lambda x, v, *indices: Hole(None, indices),
     in_place=_scatter_set_in_place,
     batch=lambda xs, batched, size: _scatter_batch(scatter_set)(xs, batched, size),
+    is_variadic=True,
+)
+
+scatter_once = linear(  # as scatter_set, where whoever emits it knows that no place is written twice
+    _writes(_scatter_set_in_place),
+    name="scatter_once",
+    type=lambda x, v, *indices: x,
+    kernel=Scatter("set"),
+    transpose=[_scatter_once_x, _scatter_add_v, NONE],
+    overwrites=lambda x, v, *indices: Hole(None, indices),
+    in_place=_scatter_set_in_place,
+    batch=lambda xs, batched, size: _scatter_batch(scatter_once)(xs, batched, size),
     is_variadic=True,
 )
 

@@ -7,6 +7,7 @@ enclosing trace become implicit inputs, so nested derivatives cannot confuse the
 from __future__ import annotations
 
 from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ class Implicit(NamedTuple):
 class Lifted:
     """All that has come into one trace from outside: inputs and captures. ``steps``: see Trace."""
 
-    __slots__ = ("captures", "given", "implicit", "inputs", "snapshots", "steps")
+    __slots__ = ("captures", "constants", "given", "implicit", "inputs", "snapshots", "steps")
 
     def __init__(self) -> None:
         self.steps: Steps | None = None
@@ -43,6 +44,8 @@ class Lifted:
         self.implicit: dict[Var, Implicit] = {}
         """The implicit inputs, by the variables of the enclosing traces."""
         self.captures: dict[int, Capture] = {}
+        self.constants: dict[tuple[Any, ...], np.ndarray[Any, Any]] = {}
+        """The constants among them, by what they hold."""
         self.snapshots: dict[int, tuple[Any, Capture]] = {}
         """The captured arrays that were copied, by the ids of the originals, which they keep alive."""
 
@@ -70,6 +73,7 @@ class Lifted:
         """Let go of the user's arrays that no tape needs."""
         self.given.clear()
         self.snapshots.clear()
+        self.constants.clear()
 
 
 def lift(trace: Trace, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
@@ -167,7 +171,12 @@ def doubt_repeats(trace: Trace, aval: Aval) -> None:
 
 def capture_constant(trace: Trace, array: np.ndarray[Any, Any]) -> Var:
     """Return the variable of an array made while tracing, which nobody else can change."""
-    return _captured(trace.lifted, id(array), array, "", trace.run.known is not None)
+    lifted, is_constant = trace.lifted, trace.run.known is not None
+    if is_constant and array.size > 0 and array.flags.c_contiguous and id(array) not in lifted.captures:
+        # Each iteration makes the same zeros. Equal constants are one: the loop is seen, and one of them is kept.
+        key = (array.shape, array.dtype.str, blake2b(array.data, digest_size=16).digest())
+        array = lifted.constants.setdefault(key, array)
+    return _captured(lifted, id(array), array, "", is_constant)
 
 
 def capture_again(trace: Trace, one: Capture) -> Var:
