@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.elementwise import convert, equal, less, less_equal
+from wengert.ops.elementwise import convert, equal, less, less_equal, select
 from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Scatter, Search, Sort, View, Write
 from wengert.ops.op import NONE, Op, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
 from wengert.ops.structured import Fill, Hole, Masked, ScatteredSum, ScatteredTerm, Structured
-from wengert.tape import Atom, Aval, Lit
+from wengert.tape import Atom, Aval, Lit, Var
 
 INTP = np.dtype(np.intp)
 StaticIndex = tuple[Any, ...]
@@ -308,6 +308,29 @@ gather = linear(  # x[i0, i1, ...] on the leading axes
     kernel=Gather(),
     transpose=[lambda ct, x, *indices, operand: ScatteredSum(None, (ScatteredTerm(ct, None, indices),), x.aval), NONE],
     structured=_gather_structured,
+    batch=_gather_batch,
+    is_variadic=True,
+)
+
+
+def _gather_moving_structured(ct: Structured, k: int, x: Atom, *indices_y: Atom) -> Any:
+    """Take what does not count as zeros: a mask of all of ``x`` in each iteration would make a loop quadratic."""
+    if isinstance(ct, Masked) and isinstance(ct.mask, Var | Lit):
+        zero = Lit(0, ct.value.aval.dtype)
+        value = ct.value
+        if not ct.is_clean:
+            value = select(ct.mask, ct.value, zero) if ct.holds else select(ct.mask, zero, ct.value)
+        return ScatteredSum(None, (ScatteredTerm(value, None, indices_y[:-1]),), x.aval)
+    return _gather_structured(ct, k, x, *indices_y)
+
+
+gather_moving = linear(  # as gather, of what one iteration of a loop reads
+    _gather_reference,
+    name="gather_moving",
+    type=_gather_type,
+    kernel=Gather(),
+    transpose=[lambda ct, x, *indices, operand: ScatteredSum(None, (ScatteredTerm(ct, None, indices),), x.aval), NONE],
+    structured=_gather_moving_structured,
     batch=_gather_batch,
     is_variadic=True,
 )

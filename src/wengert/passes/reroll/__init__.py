@@ -30,9 +30,12 @@ Here a tape with ``t = t + sin(x[0])``, ``t = t + sin(x[1])``, ... on its way, w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from wengert.collector import undisturbed
 from wengert.errors import MissingRuleError
 from wengert.passes.reroll.emitter import Emitter
+from wengert.passes.reroll.ordered import in_order
 from wengert.passes.reroll.pieces import kinds_of, read
 from wengert.passes.reroll.repeats import FEWEST, repeats
 from wengert.passes.simplify import drop_dead
@@ -41,12 +44,23 @@ from wengert.tape import Tape
 TIMES = 3
 """The tape is rolled so often: loops in loops are rolled up from the inside."""
 
+LONG = 300
+"""Where so many steps are left, loops are tried that write arrays in place. They cannot be done at once."""
+
 
 @undisturbed
 def reroll(tape: Tape) -> Tape:
     """Return ``tape`` with loops in place of what repeats. Sums are taken in another order. Log-linear."""
+    rolled = _repeated(_rolled, tape)
+    if len(rolled.instrs) < LONG:
+        return rolled
+    in_place = _repeated(in_order, tape)
+    return in_place if len(in_place.instrs) < len(rolled.instrs) else rolled
+
+
+def _repeated(roll: Callable[[Tape], Tape], tape: Tape) -> Tape:
     for _ in range(TIMES):
-        rolled = _rolled(tape)
+        rolled = roll(tape)
         if rolled is tape:
             break
         tape = rolled

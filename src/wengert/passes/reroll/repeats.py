@@ -33,15 +33,17 @@ class Run(NamedTuple):
         return self.period * (self.count - 1)
 
 
-def repeats(kinds: Kinds) -> list[Run]:
+def repeats(kinds: Kinds, share: float = 1.0) -> list[Run]:
     """Return the runs of ``kinds``, disjoint and in order. Those of the period that leaves the fewest steps are found
-    first. Log-linear."""
+    first, or of the shortest that saves this ``share`` of what the best one saves. Log-linear."""
     left = kinds.astype(np.int64)
     found: list[Run] = []
     lone = min(int(left.min(initial=0)), 0)
     for _ in range(ROUNDS):
         options = [_runs(left, p) for p in sorted(_periods(left))]
-        best = max(options, key=lambda runs: sum([r.saved for r in runs]), default=[])  # the first: the shortest period
+        saved = [sum([r.saved for r in runs]) for runs in options]
+        enough = share * max(saved, default=0)
+        best = next((runs for runs, n in zip(options, saved, strict=True) if n >= enough), [])  # the shortest period
         if not best:
             break
         for r in best:
