@@ -340,6 +340,7 @@ CASES = [
     case("scatter_set",   shapes(4), shapes(), exactly([1, 3]), note="one value"),
     case("scatter_set",   shapes(4), shapes(0), exactly(np.zeros(0, INT)), numpy=lambda x, v, i: x, note="nothing"),
     case("scatter_once",  shapes(4, 4), shapes(3, 4), exactly([1, -1, 0]), dtypes="?ilfdD"),
+    case("gather_moving", shapes(5, 3), exactly([[4, 0], [-1, 2]]), dtypes="?ilfdD"),
     case("scatter_add",   shapes(4, 4), shapes(3, 4), exactly([1, -1, 0]), dtypes="ilfdD"),
     case("scatter_add",   shapes(4, 5), shapes(3, 5), exactly([2, 1, 2]), note="twice the same"),
     case("scatter_add",   shapes(4, 5), shapes(3, 1), exactly([[2], [0], [1]]), exactly([1, 2]), note="broadcast pairs"),

@@ -397,13 +397,12 @@ scatter_set = linear(  # x with v, broadcast, written at index arrays
     is_variadic=True,
 )
 
-scatter_once = linear(  # as scatter_set, where whoever emits it knows that no place is written twice
+scatter_once = linear(  # as scatter_set, of what one iteration of a loop writes, of which no place occurs twice
     _writes(_scatter_set_in_place),
     name="scatter_once",
     type=lambda x, v, *indices: x,
     kernel=Scatter("set"),
     transpose=[_scatter_once_x, _scatter_add_v, NONE],
-    overwrites=lambda x, v, *indices: Hole(None, indices),
     in_place=_scatter_set_in_place,
     batch=lambda xs, batched, size: _scatter_batch(scatter_once)(xs, batched, size),
     is_variadic=True,

@@ -85,7 +85,7 @@ def sweeps(u: Any) -> Any:
 
 
 def divided_rows(x: Any, y: Any) -> Any:
-    """Of zeros as padding this would make NaN, whose derivative would leak."""
+    """Zeros as padding would make NaN here, whose derivative would leak."""
     out = np.zeros_like(x)
     for i in range(1, x.shape[0]):
         out[i, :i] = np.log(x[i, :i] / (y[:i] - 0.25)) * np.sqrt(x[:i, 0])

@@ -26,6 +26,9 @@ Here a tape with ``t = t + sin(x[0])``, ``t = t + sin(x[1])``, ... on its way, w
       v
     Places          says where the value of each old step stands now: it is Rolled into one place of an array
                     (columns.py); with it emitter.py writes the tape anew, and assembling.py joins pieces to arrays
+
+Where many steps are left, they are read once more as they stand, without pieces: ordered.py rolls up loops that read
+and write slices of arrays, of lengths and at places that follow the counter, in scans that keep the order of all steps.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ from wengert.ops.elementwise import (
     select,
     subtract,
 )
-from wengert.ops.index import INTP, gather, gather_moving, scatter_once, set_slice, slice_
+from wengert.ops.index import INTP, StaticIndex, gather, gather_moving, scatter_once, set_slice, slice_
 from wengert.ops.op import Op
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, iota, reshape, transpose, zeros
@@ -69,7 +69,7 @@ MOST_STACKED = 1 << 28
 """Bytes that the values of one step may take that are read behind the loop."""
 
 Columns = list[np.ndarray[Any, Any]]
-"""What something is in each iteration of each sibling."""
+"""A number of each iteration, for each sibling."""
 
 MOVING: tuple[Op, ...] = (slice_, set_slice, broadcast_to, reshape, transpose, contract, sum_, gather)
 """Steps whose places and lengths may differ between iterations; elementwise ones may as well."""
@@ -492,11 +492,8 @@ class _Siblings:
                 raise Irregular
         lengths = tuple([a.length or (x.lengths[k] if a.is_range else None) for k, a in enumerate(axes) if a.is_range])
         is_new = any(a.length for a in axes)
-        if all(type(a.start) is int and a.is_within(n) for a, n in zip(axes, shape, strict=True)) and not (
-            is_new and self.repeats_last
-        ):
-            index = tuple([(a.start, a.extent, a.step) if a.is_range else a.start for a in axes])
-            found = slice_(x.atom, index=index)
+        if _stands(axes, shape) and not (is_new and self.repeats_last):
+            found = slice_(x.atom, index=_index(axes))
         else:
             found = gather_moving(x.atom, *self._places(axes, shape, self.repeats_last))
         out = _Value(found, lengths)
@@ -510,14 +507,21 @@ class _Siblings:
         ragged = [a for a in axes if a.length is not None]
         return is_constant and len(ragged) == 1 and ragged[0].is_covered and all(type(a.start) is int for a in axes)
 
-    def _places(self, axes: Sequence[_Axis], shape: tuple[int, ...], repeats_last: bool) -> list[Atom]:
+    def _places(self, axes: Sequence[_Axis], shape: tuple[int, ...], repeats_last: bool = False) -> list[Atom]:
         """Return index arrays of the leading axes, up to the last of which not all is taken. None is out of bounds."""
-        last = max([k for k, (a, n) in enumerate(zip(axes, shape, strict=True)) if not a.is_all(n)], default=0)
-        ranges = [k for k, a in enumerate(axes[: last + 1]) if a.is_range]
+        last = max([k + 1 for k, (a, n) in enumerate(zip(axes, shape, strict=True)) if not a.is_all(n)], default=1)
+        ranges = [k for k, a in enumerate(axes[:last]) if a.is_range]
         return [
             self._place(a, n, ranges.index(k) if a.is_range else 0, len(ranges), repeats_last)
-            for k, (a, n) in enumerate(zip(axes[: last + 1], shape, strict=False))
+            for k, (a, n) in enumerate(zip(axes[:last], shape, strict=False))
         ]
+
+    def _written(self, x: Atom, v: Atom, axes: Sequence[_Axis]) -> _Value:
+        """Return ``x`` with ``v`` at places that may move, each of which is another."""
+        shape = x.aval.shape
+        if _stands(axes, shape):
+            return _plain(set_slice(x, v, index=_index(axes)))
+        return _plain(scatter_once(x, v, *self._places(axes, shape)))
 
     def _place(self, a: _Axis, size: int, axis: int, ndim: int, repeats_last: bool) -> Atom:
         if not a.is_range:
@@ -574,7 +578,7 @@ class _Siblings:
             if _key(mine) != _key(other) and (mine is not None or v.atom.aval.shape[-axis] != 1):
                 raise Irregular
         if not any(lengths):
-            return _plain(scatter_once(x.atom, v.atom, *self._places(axes, shape, False)))
+            return self._written(x.atom, v.atom, axes)
         is_outside = [a.is_range and not a.is_within(n) for a, n in zip(axes, shape, strict=True)]
         v = _Value(self._spread(v, extents), lengths)
         mask, value = self._mask(lengths, extents), v.atom
@@ -585,9 +589,11 @@ class _Siblings:
             full = tuple([n if out else a.extent for a, n, out in known if a.is_range])
             mask, value = self._on_lines(axes, is_outside, full, value)
             axes = [_Axis(True, 0, n, 1, a.length, 0, n - 1) if out else a for a, n, out in known]
-        at = self._places(axes, shape, False)
-        old = gather_moving(x.atom, *at)
-        return _plain(scatter_once(x.atom, select(mask, value, old), *at))
+        if _stands(axes, shape):
+            old = slice_(x.atom, index=_index(axes))
+        else:
+            old = gather_moving(x.atom, *self._places(axes, shape))
+        return self._written(x.atom, select(mask, value, old), axes)
 
     def _spread(self, v: _Value, extents: tuple[int, ...]) -> Atom:
         return v.atom if v.atom.aval.shape == extents else broadcast_to(v.atom, shape=extents)
@@ -752,6 +758,15 @@ def _where(source: Held | None) -> Any:
 
 def _is_one_literal(read: Column) -> bool:
     return all(type(r) is Lit for r in read.refs) and len({r.key for r in read.refs}) == 1  # type: ignore[union-attr]
+
+
+def _stands(axes: Sequence[_Axis], shape: tuple[int, ...]) -> bool:
+    """Whether all places are the same in all iterations, padding included, and within the array."""
+    return all(type(a.start) is int and a.is_within(n) for a, n in zip(axes, shape, strict=True))
+
+
+def _index(axes: Sequence[_Axis]) -> StaticIndex:
+    return tuple([(a.start, a.extent, a.step) if a.is_range else a.start for a in axes])
 
 
 def _in_short(extent: int, length: _Length | None) -> Any:
