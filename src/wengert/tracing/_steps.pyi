@@ -101,9 +101,10 @@ class Steps:
         atoms alone."""
     def variable(self, kind: str, number: int, aval: Aval, make: Callable[[Aval], Var]) -> Var:
         """Return the variable that an input or a captured array had in an earlier run, or ``make(aval)``."""
-    def recording(self, outputs: tuple[Atom, ...], captured: tuple[Var, ...]) -> Recording | None:
-        """Return the recording of an earlier run that took the very steps of this one."""
-    def keep(self, outputs: tuple[Atom, ...], captured: tuple[Var, ...], recording: Recording) -> None: ...
+    def recording(self, outputs: tuple[Atom, ...], variables: tuple[Var, ...]) -> Recording | None:
+        """Return the recording of an earlier run that took the very steps of this one. ``variables`` are those that no
+        step gives: inputs, captured arrays, implicit inputs."""
+    def keep(self, outputs: tuple[Atom, ...], variables: tuple[Var, ...], recording: Recording) -> None: ...
     def sizes(self) -> tuple[int, int, int]:
         """Return the numbers of instructions, of keys and of recordings."""
 

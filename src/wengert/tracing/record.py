@@ -167,7 +167,8 @@ def record_call(
         captured = tuple([c.array for c in captures])
         implicit = tuple([i.outer for i in trace.lifted.implicit.values()])
         if trace.steps is not None:
-            variables = (*[c.var for c in captures], *[i.var for i in trace.lifted.implicit.values()])
+            read = (*[c.var for c in captures], *[i.var for i in trace.lifted.implicit.values()])
+            variables = (*trace.lifted.inputs, *read)
             known = trace.steps.recording(outputs, variables)
             if known is not None and known.out_treedef == treedef and known.written == written:
                 return Recording(known.tape, treedef, known.programs, implicit, trace.unrepeatable, captured, written)

@@ -332,3 +332,13 @@ def test_functions_take_arrays_as_operands(name: str, monkeypatch: pytest.Monkey
     emitted.clear()
     again = steps_of(lambda x: np.sum(ONCE[name](x) ** 2), steps, X)
     assert again.programs is first.programs and emitted == []
+
+
+def test_arguments_that_no_step_reads_tell_two_runs_apart() -> None:
+    def f(x: Any, y: Any = 1.0) -> Any:
+        return np.sum(np.sin(x))
+
+    for _ in range(3):
+        same(wg.grad(f)(X, 0.5), np.cos(X))
+        same(wg.grad(f, argnums=(0, 1))(X, 0.5), (np.cos(X), 0.0))
+        same(wg.grad(f, argnums=(1, 0))(X, 0.5), (0.0, np.cos(X)))

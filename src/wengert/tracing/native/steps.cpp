@@ -425,18 +425,18 @@ PyObject *block(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
     return Py_NewRef(made);
 }
 
-std::vector<PyObject *> words_of_run(Steps *self, PyObject *outputs, PyObject *captured) {
+std::vector<PyObject *> words_of_run(Steps *self, PyObject *outputs, PyObject *variables) {
     std::vector<PyObject *> words;
-    words.reserve(PyList_GET_SIZE(self->instrs) + PyTuple_GET_SIZE(outputs) + PyTuple_GET_SIZE(captured) + 2);
+    words.reserve(PyList_GET_SIZE(self->instrs) + PyTuple_GET_SIZE(outputs) + PyTuple_GET_SIZE(variables) + 2);
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(self->instrs); k++) words.push_back(PyList_GET_ITEM(self->instrs, k));
     words.push_back(nullptr);
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(outputs); k++) words.push_back(PyTuple_GET_ITEM(outputs, k));
     words.push_back(nullptr);
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(captured); k++) words.push_back(PyTuple_GET_ITEM(captured, k));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(variables); k++) words.push_back(PyTuple_GET_ITEM(variables, k));
     return words;
 }
 
-// recording(outputs, captured variables) -> the recording of an earlier run that took the very steps of this one, or None
+// recording(outputs, variables) -> the recording of an earlier run that took the very steps of this one, or None
 PyObject *recording(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
     Steps *self = self_of(object);
     if (n_args != 2 || self->trace == nullptr) Py_RETURN_NONE;
@@ -447,7 +447,7 @@ PyObject *recording(PyObject *object, PyObject *const *args, Py_ssize_t n_args) 
     Py_RETURN_NONE;
 }
 
-// keep(outputs, captured variables, recording): for runs to come that take the same steps
+// keep(outputs, variables, recording): for runs to come that take the same steps
 PyObject *keep(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
     Steps *self = self_of(object);
     if (n_args != 3 || self->trace == nullptr) Py_RETURN_NONE;
