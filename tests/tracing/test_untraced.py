@@ -115,7 +115,7 @@ def _entry(name: str) -> Callable[[], Any]:
     if name in FORTRAN:  # the class: of its functions, one
         return lambda: FORTRAN[name]
     if name.startswith("numpy.ndarray."):  # in an array that is new for each call
-        return lambda: getattr(np.ndarray(2), name.rpartition(".")[2])
+        return lambda: getattr(_TWO.copy(), name.rpartition(".")[2])
     if name == "random.SystemRandom.getrandbits":
         return lambda: lambda *args: type(secrets.randbits(*args))
     if name.startswith("numpy.") and name.endswith(".__getitem__"):
@@ -123,6 +123,8 @@ def _entry(name: str) -> Callable[[], Any]:
     target = TABLE[name].target
     return lambda: target
 
+
+_TWO = np.zeros(2)
 
 FORTRAN = {
     "scipy.linalg._fblas.fortran": scipy.linalg.blas.ddot,

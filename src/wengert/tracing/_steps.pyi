@@ -119,6 +119,9 @@ def answered(
 ) -> Any:
     """Return ``answer(function, args, kwargs)``, or what is known to be that."""
 
+def may_overlap(values: list[Any]) -> bool:
+    """Return whether an array is there twice, or the memory between the ends of one meets that of another."""
+
 def looked() -> None:
     """Note that a value was read, so that what is being answered does not depend on its arguments alone."""
 

@@ -23,7 +23,7 @@ from wengert.errors import (
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check, without_data
 from wengert.tracing import functions  # noqa: F401  # they fill the tables and the hooks
-from wengert.tracing._steps import Steps
+from wengert.tracing._steps import Steps, may_overlap
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.callers import is_internal, is_library, is_ours
 from wengert.tracing.generators import WalkAgain
@@ -123,8 +123,9 @@ def record_call(
         if steps is not None and trace.run is NOT_WHOLE:
             trace.take_from(steps)
         tracers: list[Tracer] = []
+        new_input, lock = trace.lifted.new_input, trace.read_only.lock
         for aval, value, weak, is_scalar, order, lent in inputs:
-            tracer = Tracer(trace, trace.lifted.new_input(aval, value), aval, is_scalar and aval.shape == ())
+            tracer = Tracer(trace, new_input(aval, value), aval, is_scalar and aval.shape == ())
             if weak is not None:
                 tracer.weak = weak
             if order is not None:
@@ -132,7 +133,7 @@ def record_call(
             if lent is not None:
                 trace.read_only.lock_traced(lent)
             if type(value) is np.ndarray:
-                trace.read_only.lock(value)  # it is read when the tape runs, so nobody writes the original before
+                lock(value)  # it is read when the tape runs, so nobody writes the original before
             if not aval.dtype.isnative:  # in this machine's byte order, and for the rest what NumPy was given
                 tracer = tracer.astype(aval.dtype.newbyteorder("="))
                 tracer.is_scalar = is_scalar
@@ -326,9 +327,9 @@ def same_memory(name: str) -> SharedMemoryError:
 
 def sharing(values: Sequence[Any]) -> set[int]:
     """Return the numbers of the arrays that share memory with another. It takes n log n for those that lie apart."""
-    arrays = [(k, x) for k, x in enumerate(values) if type(x) is np.ndarray and x.size]
-    if len(arrays) < 2:
+    if len(values) < 2 or not may_overlap([*values]):
         return set()
+    arrays = [(k, x) for k, x in enumerate(values) if type(x) is np.ndarray and x.size]
     found: set[int] = set()
     first: dict[int, int] = {}
     ends = []

@@ -150,7 +150,7 @@ def test_an_argument_was_given_another_shape(name: str, new: Any) -> None:
     seen: list[Any] = []
 
     def f(x: Any, b: Any) -> Any:
-        view, own = b[:], np.ndarray(3)
+        view, own = b[:], B.copy()
         for y in (view, own):
             setattr(y, name, new)
             seen.append(getattr(y, name))
@@ -169,7 +169,7 @@ def test_arrays_of_ones_own_are_written_as_ever() -> None:
     seen: list[Any] = []
 
     def f(x: Any) -> Any:
-        own = np.ndarray(3)
+        own = B.copy()
         own[...] = B
         np.add.at(own, [0], 1.0)
         own.setflags(write=False)

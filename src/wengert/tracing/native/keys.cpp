@@ -5,6 +5,9 @@
 #define NO_IMPORT_ARRAY
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace wengert {
 
 namespace {
@@ -136,6 +139,32 @@ bool Key::parameter(PyObject *x) {
         return true;
     }
     return word(OBJECT) && object(x);
+}
+
+// may_overlap(arrays) -> whether one array is there twice, or the memory between the ends of one meets that of another
+PyObject *may_overlap(PyObject *, PyObject *given) {
+    static PyObject *const itemsize = PyUnicode_InternFromString("itemsize");
+    std::vector<std::pair<const char *, const char *>> bounds;
+    for (Py_ssize_t k = 0; PyList_Check(given) && k < PyList_GET_SIZE(given); k++) {
+        PyObject *x = PyList_GET_ITEM(given, k);
+        if (Py_TYPE(x) != known.ndarray) continue;
+        auto *array = reinterpret_cast<PyArrayObject *>(x);
+        const char *first = PyArray_BYTES(array), *last = first;
+        bool is_empty = false;
+        for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+            const npy_intp n = PyArray_DIM(array, axis), step = PyArray_STRIDE(array, axis);
+            if (n == 0) is_empty = true;
+            else (step < 0 ? first : last) += (n - 1) * step;
+        }
+        if (is_empty) continue;
+        const Owned size = Owned::stolen(PyObject_GetAttr(x, itemsize));
+        if (size == nullptr) return nullptr;
+        bounds.emplace_back(first, last + PyLong_AsSsize_t(size));
+    }
+    std::sort(bounds.begin(), bounds.end());
+    for (size_t k = 1; k < bounds.size(); k++)
+        if (bounds[k].first < bounds[k - 1].second) Py_RETURN_TRUE;
+    Py_RETURN_FALSE;
 }
 
 // Arrays are captured, and views are read, once all is known to belong to one trace.

@@ -163,6 +163,7 @@ Value *make_value(PyObject *trace, PyObject *atom, PyObject *aval, bool is_scala
 template <typename Answer> PyObject *through(Key &key, bool may_keep, const Answer &answer);
 PyObject *replay(const Key &key, const Event &event);
 bool commit(Steps *steps, const Key &key, Py_ssize_t start, PyObject *result);
+PyObject *may_overlap(PyObject *, PyObject *arrays);
 PyObject *atom_of_view(Value *x); // borrowed: what a view reads; nullptr with an error
 
 template <typename Answer> PyObject *through(Key &key, bool may_keep, const Answer &answer) {

@@ -390,6 +390,7 @@ int fill(PyObject *module) {
 
 PyMethodDef functions[] = {{"answered", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(answered)), METH_FASTCALL, nullptr},
                            {"setup", setup, METH_VARARGS, nullptr},
+                           {"may_overlap", may_overlap, METH_O, nullptr},
                            {"looked", looked, METH_NOARGS, nullptr},
                            {"method", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(new_method)), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
