@@ -19,8 +19,8 @@ X = np.array([0.5, -1.0, 2.0])
 
 
 @pytest.fixture(autouse=True)
-def an_empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute, "_programs", type(execute._programs)())
+def an_empty_cache() -> None:
+    execute.forget()
 
 
 def test_equal_tapes_have_one_program() -> None:

@@ -33,7 +33,7 @@ X = np.linspace(0.1, 1.0, 8)
 @pytest.fixture(autouse=True)
 def tiers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "tiered", True)
-    monkeypatch.setattr(execute, "_programs", type(execute._programs)())
+    execute.forget()
 
 
 def chain(length: int) -> Callable[[Any], Any]:
@@ -98,10 +98,10 @@ def test_what_is_called_often_becomes_machine_code_that_says_the_same() -> None:
     assert calls > 20
     np.testing.assert_array_max_ulp(first, wg.grad(f)(X), 32)
     config.tiered = False
-    execute._programs.clear()
+    execute.forget()
     eager = wg.grad(f)(X)
     config.tiered = True
-    execute._programs.clear()
+    execute.forget()
     wg.grad(f)(X)
     calls_until_machine_code(f, X)
     np.testing.assert_array_equal(wg.grad(f)(X), eager)  # to the bit, as without tiers
@@ -113,7 +113,7 @@ def test_it_does_so_at_the_same_call_however_fast_the_machine_is(n: int, monkeyp
     count = set()
     for processors, pause in ((1, 0.0), (2, 0.0), (2, 0.002), (8, 0.0)):
         monkeypatch.setattr(tiered, "_processors", lambda processors=processors: processors)
-        execute._programs.clear()
+        execute.forget()
         wg.grad(f)(x)
         time.sleep(pause)
         count.add(calls_until_machine_code(f, x))

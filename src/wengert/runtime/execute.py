@@ -26,12 +26,20 @@ from wengert.tracing.record import Recording
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
+from wengert.tracing.ways import forget_steps
 
 Transform = tuple[Callable[..., Tape], tuple[Any, ...]]
 """A function ``Tape -> Tape`` and its further, hashable, arguments."""
 
 _programs: OrderedDict[Any, TieredProgram] = OrderedDict()
 _lock = lock()
+
+
+def forget() -> None:
+    """Let go of the programs of un-jitted calls, and of the steps that they took."""
+    with _lock:
+        _programs.clear()
+        forget_steps()
 
 
 def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:

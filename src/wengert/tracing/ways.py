@@ -94,6 +94,11 @@ def steps_of(f: Any) -> Steps:
     return found[1]
 
 
+def forget_steps() -> None:
+    """Let go of the steps of all functions; a transform that was made before keeps those of its own."""
+    _steps.clear()
+
+
 _steps = dict[int, tuple[CodeType, Steps]]()
 
 _REFUSALS = (ConcretizationError, MutationError, CaptureError)
