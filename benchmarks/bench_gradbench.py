@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks import gradbench as g
@@ -49,16 +50,29 @@ def in_jax(theirs: Function, transform: Function, argnums: int | tuple[int, ...]
     return make
 
 
+def in_autograd(theirs: Function, argnums: int | tuple[int, ...]) -> Any:
+    """Return how autograd calls the gradient of a function, which ``theirs`` returns, given the retargeted ones."""
+
+    def make(*inputs: Any) -> Callable[[], Any]:
+        import autograd
+
+        return partial(autograd.grad(theirs(g.retargeted(autograd.numpy)), argnums), *inputs)
+
+    return make
+
+
 def gradient(library: Any, f: Function, argnums: Any) -> Function:
     return library.grad(f, argnums=argnums)
 
 
 def row(name: str, inputs: Function, ours: Function, theirs: Function, transform: Function = gradient, argnums: Any = 0,
-        near: float = 1e-6) -> Row:  # fmt: skip
+        autograds: Function | None = None) -> Row:  # fmt: skip
+    """Return a row of our two ways, JAX, and autograd where it has the function."""
     by = both(ours, transform, argnums)
-    return Row(name, inputs, {"wengert": by["wengert"], "jax": in_jax(theirs, transform, argnums), **{
-        k: v for k, v in by.items() if k != "wengert"
-    }}, near)  # fmt: skip
+    by = {"wengert": by["wengert"], "jax": in_jax(theirs, transform, argnums), "wengert, plain": by["wengert, plain"]}
+    if autograds is not None and find_spec("autograd"):
+        by["autograd"] = in_autograd(autograds, argnums)
+    return Row(name, inputs, by)
 
 
 def jacobian_of_rows(library: Any, f: Function, argnums: Any) -> Function:
@@ -116,11 +130,13 @@ def rows(quick: bool = False) -> list[Row]:
         return lambda: (np.random.RandomState(g.SEED).rand(*shape),)
 
     for n in (5, 6) if quick else (5, 6, 7):
-        found.append(row(f"det {n}", drawn(n, n), g.det, lambda j: j.functions.det_of_stacks))
+        found.append(row(f"det {n}", drawn(n, n), g.det, lambda j: j.functions.det_of_stacks,
+                         autograds=lambda f: f.det))  # fmt: skip
     for d, k in [(2, 5), (10, 5)] if quick else [(2, 5), (10, 5), (10, 25), (20, 10), (32, 25)]:
         found.append(row(
             f"gmm d={d} k={k}", partial(g.gmm_inputs, d, k), partial(g.gmm, m=0, gamma=1.0),
             lambda j: partial(j.functions.gmm, m=0, gamma=1.0), argnums=(0, 1, 2, 3),
+            autograds=lambda f: partial(f.gmm, m=0, gamma=1.0),
         ))  # fmt: skip
     for n, m, p in [(4, 100, 1000)] if quick else [(4, 100, 1000), (49, 7776, 31843)]:
         found.append(row(
@@ -134,12 +150,12 @@ def rows(quick: bool = False) -> list[Row]:
         found.append(row(f"kmeans k={k} n={n} d={d}", partial(clusters, k, n, d), g.kmeans,
                          lambda j: j.functions.kmeans, newton))  # fmt: skip
     for n in (16, 1024) if quick else (16, 128, 1024, 16392):
-        found.append(row(f"llsq n={n}", partial(polynomial, n), g.llsq, lambda j: j.llsq))
+        found.append(row(f"llsq n={n}", partial(polynomial, n), g.llsq, lambda j: j.llsq, autograds=lambda f: f.llsq))
     for n in (2500,) if quick else (2500, 40000, 1280000):
-        found.append(row(f"lse n={n}", drawn(n), g.lse, lambda j: j.functions.lse))
+        found.append(row(f"lse n={n}", drawn(n), g.lse, lambda j: j.functions.lse, autograds=lambda f: f.lse))
     for layers, characters in [(2, 128)] if quick else [(2, 1024), (4, 1024)]:
         found.append(row(f"lstm l={layers} c={characters}", partial(g.lstm_inputs, layers, characters), g.lstm,
-                         lambda j: j.lstm, argnums=(0, 1)))  # fmt: skip
+                         lambda j: j.lstm, argnums=(0, 1), autograds=lambda f: f.lstm))  # fmt: skip
     for n, s in [(1000, 10)] if quick else [(1000, 1), (1000, 10), (1000, 100), (10000, 10), (100000, 10)]:
         found.append(row(f"ode n={n} s={s}", drawn(n), partial(g.ode, steps=s), lambda j, s=s: partial(j.ode, steps=s)))
     for modes in ("fr", "ff", "rr", "rf"):

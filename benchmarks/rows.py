@@ -22,6 +22,7 @@ from typing import Any
 from benchmarks import measuring
 from benchmarks.checks import between, worst
 from benchmarks.measuring import Figures, load, megabytes, ratio, seconds
+from benchmarks.picture import picture
 
 Make = Callable[..., Callable[[], Any]]
 """Given the inputs, return the call that is timed; what it returns is compared, and it waits for it."""
@@ -146,6 +147,7 @@ def main(module: str, title: str, describe: str | None) -> list[Figures]:
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for each process")
     parser.add_argument("--memory-gb", type=float, default=8.0, help="for each process")
     parser.add_argument("--json", type=Path, help="write the figures into this file; rows in it are not measured again")
+    parser.add_argument("--picture", type=Path, help=f"draw the ratios into this SVG; else into build/{module}.svg")
     parser.add_argument("--cpu", action="store_true", help="show the times of the processor, on a machine that is busy")
     args = parser.parse_args()
     rows = importlib.import_module(f"benchmarks.{module}").rows(args.quick)
@@ -166,9 +168,13 @@ def main(module: str, title: str, describe: str | None) -> list[Figures]:
     print(title)
     print(table(found, {row.name: row.why for row in rows if row.why and row.name in known}))
     print("\n".join(summary(found)))
-    wrong = [row["name"] for row in found if not all(f.get("right", True) for f in list(row["by"].values())[:1])]
+    drawn = args.picture or measuring.HERE / "build" / f"{module}.svg"
+    drawn.parent.mkdir(parents=True, exist_ok=True)
+    drawn.write_text(picture(title, found))
+    print(f"the picture is {drawn}")
+    wrong = [row["name"] for row in found if not next(iter(row["by"].values())).get("right")]
     if wrong:
-        sys.exit(f"wrong results: {', '.join(wrong)}")
+        sys.exit(f"no results, or wrong ones: {', '.join(wrong)}")
     return found
 
 

@@ -204,3 +204,19 @@ def test_a_row_of_a_benchmark_is_compared_before_it_is_timed() -> None:
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
     subprocess.run(command, cwd=ROOT, env=os.environ, check=True, timeout=100)
+
+
+def test_a_picture_is_well_formed_and_leaves_out_what_is_wrong() -> None:
+    from xml.etree import ElementTree
+
+    from benchmarks.picture import picture
+
+    good = {"wengert": {"each_s": 1.0, "right": True}, "jax": {"each_s": 2.0, "right": True}}
+    bad = {"wengert": {"each_s": 1.0, "right": True}, "c": {"each_s": 3.0, "right": False}}
+    rows = [
+        {"name": "a < b", "by": good},
+        {"name": "b", "by": bad},
+        {"name": "c", "by": {"wengert": {"failed": "why"}}},
+    ]
+    words = [element.text for element in ElementTree.fromstring(picture("title", rows)).iter() if element.text]
+    assert {"a < b", "b", "c (ours: none)", "2", "jax"} <= set(words) and "3" not in words
