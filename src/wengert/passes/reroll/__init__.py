@@ -34,9 +34,11 @@ and write slices of arrays, of lengths and at places that follow the counter, in
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from wengert.collector import undisturbed
 from wengert.errors import MissingRuleError
+from wengert.ops.index import slice_
 from wengert.passes.reroll.emitter import Emitter
 from wengert.passes.reroll.ordered import in_order
 from wengert.passes.reroll.pieces import kinds_of, read
@@ -54,11 +56,26 @@ LONG = 300
 @undisturbed
 def reroll(tape: Tape) -> Tape:
     """Return ``tape`` with loops in place of what repeats. Sums are taken in another order. Log-linear."""
-    rolled = _repeated(_rolled, tape)
-    if len(rolled.instrs) < LONG:
-        return rolled
-    in_place = _repeated(in_order, tape)
-    return in_place if len(in_place.instrs) < len(rolled.instrs) else rolled
+    ways = (in_order, _rolled) if _has_slices_of_all_lengths(tape) else (_rolled, in_order)
+    shortest = tape
+    for roll in ways:
+        rolled = _repeated(roll, tape)
+        shortest = min(shortest, rolled, key=lambda t: len(t.instrs))
+        if len(shortest.instrs) < LONG:
+            break
+    return shortest
+
+
+def _has_slices_of_all_lengths(tape: Tape) -> bool:
+    """Whether a line takes slices of many lengths, as ``a[:i]`` does: these are no pieces that repeat."""
+    shapes: dict[Any, set[tuple[int, ...]]] = {}
+    for i in tape.instrs:
+        if i.op is slice_ and i.source is not None:
+            found = shapes.setdefault(i.source[:2], set())
+            found.add(i.outs[0].aval.shape)
+            if len(found) > FEWEST:
+                return True
+    return False
 
 
 def _repeated(roll: Callable[[Tape], Tape], tape: Tape) -> Tape:
