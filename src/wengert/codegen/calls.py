@@ -38,6 +38,9 @@ class KernelCall(NamedTuple):
     bodies: tuple[int, ...] = ()
     """The programs that it runs, by their numbers in :class:`~wengert.codegen.lowered.Lowered`. Once these are linked,
     their addresses go before ``sizes``."""
+    loop: tuple[Any, int] | None = None
+    """The compiled loop that it runs: a ufunc and the number of its loop, or the name of a loop of the runtime's own
+    and the number of its variant. The addresses of the loop and of its data go before ``sizes``."""
 
 
 class NestedCall(NamedTuple):

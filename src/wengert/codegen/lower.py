@@ -32,6 +32,7 @@ from wengert.codegen.specs.search import search
 from wengert.codegen.specs.spec import Sized, Spec
 from wengert.codegen.specs.spec import emit as emit_spec
 from wengert.codegen.target import Target
+from wengert.codegen.ufuncs import loop_call
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
     Accumulate,
@@ -67,7 +68,8 @@ def lower(step: PlanStep, target: Target) -> Call | NestedCall:
     assert instr is not None
     kernel = instr.op.kernel
     if not kernel.takes_any_dtype and not can_reach((*step.ins, *step.outs)):
-        return callback(step, "a dtype without native code")
+        made = loop_call(step, instr, kernel) if kernel.has_loop else None
+        return made or callback(step, "a dtype without native code")
     lowering = LOWERING.get(type(kernel))
     if lowering is None:
         return callback(step, getattr(kernel, "why", "no native lowering"))
@@ -139,7 +141,8 @@ def _pointwise(step: PlanStep, instr: Instr, kernel: Map | MapTape, target: Targ
     for i in [instr] if kernel.function else instr.params["body"].instrs:
         dtypes = tuple([a.aval.dtype for a in i.ins])
         if not i.op.kernel.function or not supports(i.op.kernel.function, dtypes, i.outs[0].aval.dtype):
-            return callback(step, "no native lowering" if i is instr else f"{i.op.name}: no native lowering")
+            made = loop_call(step, instr, kernel) if kernel.has_loop else None
+            return made or callback(step, "no native lowering" if i is instr else f"{i.op.name}: no native lowering")
     return nest_call(step, target)
 
 

@@ -64,6 +64,8 @@ class Kernel:
     result may have the memory of an operand."""
     joins = False
     """The operands are the parts of the result, each to be written into its place."""
+    has_loop = False
+    """A loop that was compiled elsewhere can do it, for dtypes of which generated code knows nothing, too."""
     takes_any_dtype = False
     """It needs no arithmetic, so that the plan takes care of arrays of every dtype."""
 
@@ -128,6 +130,17 @@ class Moves(Kernel):
         return True
 
 
+class CompiledLoop(NamedTuple):
+    """A loop over elements that was compiled elsewhere."""
+
+    source: Any
+    """A ufunc, whose loop for the dtypes it is; or the name of a loop of the runtime's own, over float64."""
+    result: int = 0
+    """The number of the result of the ufunc that is wanted."""
+    variant: Callable[..., int | None] = lambda: 0
+    """``variant(**params)``: the number of the loop among those of its name; None if there is no such loop."""
+
+
 class Map(Kernel):
     """One scalar function per element of the broadcast operands; ``function`` names it ("tanh", "add")."""
 
@@ -136,6 +149,12 @@ class Map(Kernel):
     is_in_step = True
 
     function: str
+    loop: CompiledLoop | None = None
+    """The loop that does it where generated code cannot compute the function, or not for the dtypes."""
+
+    @property
+    def has_loop(self) -> bool:
+        return self.loop is not None
 
 
 class MapTape(Kernel):

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError, message
-from wengert.ops.kernels import Callback, Cost, Kernel, Map, flops, free
+from wengert.ops.kernels import Callback, CompiledLoop, Cost, Kernel, Map, flops, free
 from wengert.ops.structured import Hole
 from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Tape, Var, current_builder, is_building
 
@@ -314,7 +314,7 @@ def elementwise(
         name=name,
         reference=reference,
         type=type or _ufunc_type(reference),
-        kernel=kernel or Map(name),
+        kernel=kernel or Map(name, CompiledLoop(reference) if isinstance(reference, np.ufunc) else None),
         cost=cost,
         partials=partials if callable(partials) else tuple(partials),
         **rules,

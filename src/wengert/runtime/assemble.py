@@ -54,7 +54,8 @@ class KernelInfo(NamedTuple):
     name: str
     """The name of what the step computes."""
     kind: str
-    """ "loops" (every kernel of our own), "BLAS" (LAPACK's routines too), "guard" or "callback"."""
+    """ "loops" (every kernel of our own), "BLAS" (LAPACK's routines too), "library" (a compiled loop of NumPy's or
+    SciPy's), "guard" or "callback"."""
     why: str = ""
     """The reason why nothing native does a callback."""
 
@@ -177,7 +178,7 @@ def _steps(
             ins, outs = [view(p, False) for p in reference.ins], [result(p) for p in reference.outs]
             failure = function, ins, outs if whole.is_partial else []
         pointers = [pointer(p) for p in part.places]
-        sizes = (*[bodies[number].address for number in part.bodies], *part.sizes)
+        sizes = (*[bodies[number].address for number in part.bodies], *routines.loop(part.loop), *part.sizes)
         return "kernel", address(part.kernel), pointers, sizes, part.extent, part.grain, failure
 
     steps: list[tuple[Any, ...]] = []
@@ -240,4 +241,6 @@ def _describe(call: Call) -> KernelInfo:
         return KernelInfo(call.name, "callback", call.why)
     if not isinstance(call, KernelCall):
         return KernelInfo(call.name, "loops")
+    if call.loop is not None:
+        return KernelInfo(call.name, "loops" if isinstance(call.loop[0], str) else "library")
     return KernelInfo(call.name, "BLAS" if isinstance(call.kernel, str) and call.kernel not in OWN else "loops")

@@ -9,7 +9,9 @@ from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from wengert.errors import InternalError
 from wengert.runtime import _native
 
 BLAS, LAPACK = "cython_blas", "cython_lapack"
@@ -25,11 +27,22 @@ def address(name: str) -> int:
     name, _, logarithm = name.partition(":")
     if logarithm:
         _native.prepare_fourier(int(logarithm))
-    elif name.partition("_")[0] not in ("copy", "scan", "while", "sort", "argsort", "argselect"):
+    elif name.partition("_")[0] not in ("copy", "scan", "while", "sort", "argsort", "argselect", "elements", "stacks"):
         _connect(BLAS)
         if not name.startswith("gemm_"):
             _connect(LAPACK)
     return _native.kernel_address(name)
+
+
+def loop(of: tuple[Any, int] | None) -> tuple[int, ...]:
+    """The addresses of a compiled loop and of its data; () for no loop."""
+    if of is None:
+        return ()
+    source, number = of
+    found = _native.ufunc_loop(source, number)
+    if found is None:
+        raise InternalError(f"{source}: its loop number {number} has no address")
+    return found
 
 
 @cache

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.errors import DTypeError
 from wengert.ops.elementwise import absolute, convert, equal, exp, select
-from wengert.ops.kernels import flops
+from wengert.ops.kernels import CompiledLoop, Map, flops
 from wengert.ops.op import UFUNCS, Op, broadcast_shapes, elementwise, not_implemented
 from wengert.tape import Atom, Aval, Lit
 
@@ -36,7 +36,12 @@ def functions(ufunc: np.ufunc, **partials: Sequence[Any]) -> tuple[Op, ...]:
     for k, (name, rules) in enumerate(partials.items()):
         made.append(
             elementwise(
-                lambda *xs, k=k: ufunc(*xs)[k], name=name, type=_type_of(ufunc, k), partials=rules, cost=flops(200)
+                lambda *xs, k=k: ufunc(*xs)[k],
+                name=name,
+                type=_type_of(ufunc, k),
+                partials=rules,
+                kernel=Map(name, CompiledLoop(ufunc, k)),
+                cost=flops(200),
             )
         )
     SEVERAL[ufunc] = tuple(made)

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.special as sp
 
 from wengert.ops.elementwise import absolute, exp, exp2, floor, hypot, log, log1p, power, sqrt
-from wengert.ops.kernels import flops
+from wengert.ops.kernels import CompiledLoop, Map, flops
 from wengert.ops.op import NONE, ZERO, elementwise
 from wengert.ops.special.declare import either, function, like, no_formula, normal_density, number, sum_or_nan
 from wengert.ops.special.usual import (
@@ -38,6 +38,15 @@ from wengert.ops.special.usual import (
     zeta,
 )
 from wengert.tape import Atom
+
+MOST_NATIVE = 3
+"""The order of the derivatives up to which there is native code."""
+
+
+def _own(name: str, variant: Callable[..., int | None]) -> Map:
+    """The kernel of a function that the runtime has code for, in a variant for the parameters."""
+    return Map(name, CompiledLoop(name, variant=variant))
+
 
 # ------------------------------------------------------------------------------------------------------- quadrature
 
@@ -219,7 +228,8 @@ gammainc_by = elementwise(  # ∂ⁿ/∂aⁿ of the lower incomplete gamma funct
     name="gammainc_by_a",
     type=lambda a, x, *, order: gammainc.type(a, x),
     partials=_gamma_partials,
-    cost=flops(20_000),
+    kernel=_own("gammainc_by_a", lambda *, order: order if order <= MOST_NATIVE else None),
+    cost=flops(2000),
 )
 
 
@@ -244,7 +254,8 @@ betainc_by = elementwise(  # ∂ᵐ⁺ⁿ/∂aᵐ∂bⁿ of the incomplete beta 
     name="betainc_by_parameters",
     type=lambda a, b, x, *, m, n: betainc.type(a, b, x),
     partials=_beta_partials,
-    cost=flops(20_000),
+    kernel=_own("betainc_by_parameters", lambda *, m, n: 4 * m + n if m + n <= MOST_NATIVE else None),
+    cost=flops(2000),
 )
 
 
@@ -477,7 +488,8 @@ student_by_v = elementwise(  # ∂ⁿ/∂vⁿ of Student's distribution, n = ``o
     name="student_by_v",
     type=lambda v, t, *, order: stdtr.type(v, t),
     partials=_student_partials,
-    cost=flops(20_000),
+    kernel=_own("student_by_v", lambda *, order: order if order <= MOST_NATIVE else None),
+    cost=flops(2000),
 )
 
 student_slopes: Slopes = [lambda v, t: student_by_v(v, t, order=1), student_density]

@@ -279,15 +279,12 @@ Outcome execute(Executable &code, Frame &frame, Miss &miss, bool is_fresh) {
     count(code.runs);
     if (!ensure_arena(code, frame)) return Outcome::failed;
     Run run{code, frame, miss, nullptr, coarse_now_ns()};
-    if (!code.is_long) {
-        clear_outputs(code, frame, is_fresh);
-        return run_block(run, code.blocks[0]);
-    }
-    run.release_gil();
+    if (code.is_long) run.release_gil();
     clear_outputs(code, frame, is_fresh);
     const Outcome outcome = run_block(run, code.blocks[0]);
-    run.take_gil();
-    return outcome;
+    if (code.is_long) run.take_gil();
+    // A loop of SciPy's may set an error and go on: where scipy.special.errstate says so.
+    return outcome == Outcome::done && PyErr_Occurred() ? Outcome::failed : outcome;
 }
 
 PyObject *miss_bytes(const Miss &miss) {

@@ -4,6 +4,8 @@
 #include "fourier.h"
 #include "loops.h"
 #include "sorting.h"
+#include "special.h"
+#include "ufuncs.h"
 #include "layout.h"
 #include "places.h"
 
@@ -51,12 +53,23 @@ NB_MODULE(_native, module) {
             wengert::Kernel *kernel = std::string_view(name) == "copy" ? wengert::copy_few : wengert::named_kernel(name);
             if (kernel == nullptr) kernel = wengert::fourier_kernel(name);
             if (kernel == nullptr) kernel = wengert::sorting_kernel(name);
+            if (kernel == nullptr) kernel = wengert::ufunc_kernel(name);
             if (kernel == nullptr && std::string_view(name) == "scan") kernel = wengert::run_scan;
             if (kernel == nullptr && std::string_view(name) == "while_back") kernel = wengert::run_while_back;
             if (kernel == nullptr) throw nb::key_error(name);
             return reinterpret_cast<uintptr_t>(kernel);
         },
         "name"_a, "The address of a kernel of the runtime's own.");
+    module.def(
+        "ufunc_loop",
+        [](nb::object ufunc, int64_t number) -> nb::object {
+            const bool is_own = PyUnicode_Check(ufunc.ptr());
+            const wengert::UfuncLoop loop = is_own ? wengert::special_loop(PyUnicode_AsUTF8(ufunc.ptr()), number)
+                                                   : wengert::loop_of(ufunc.ptr(), number);
+            if (loop.function == nullptr) return nb::none();
+            return nb::make_tuple(reinterpret_cast<uintptr_t>(loop.function), reinterpret_cast<uintptr_t>(loop.data));
+        },
+        "ufunc"_a, "number"_a, "The addresses of a ufunc's loop, or of one of our own, and of its data; None: there is none.");
     module.def("prepare_fourier", &wengert::prepare_fourier, "logarithm"_a,
                "Makes the tables for transforms of 2**logarithm numbers; False: there is no kernel for them.");
     module.def(

@@ -1,0 +1,90 @@
+"""Elementwise steps by loops that were compiled elsewhere: those of NumPy's and SciPy's ufuncs, and the runtime's own.
+
+The runtime calls a ufunc's loop as NumPy does, without Python, so results are those of the library bit for bit. The
+loop is chosen by NumPy's own rules; operands of another dtype than the loop's are converted in pieces.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.codegen.calls import KernelCall, describe
+from wengert.codegen.nests.build import aligned_strides
+from wengert.codegen.strides import merged
+from wengert.ops.kernels import Map
+from wengert.passes.plan.places import PlanStep
+from wengert.tape import Instr
+
+FROM, TO = "?bBhHiIlLfdFD", "lfdFD"
+"""The dtypes between which the runtime converts (runtime/native/ufuncs.cpp counts as well)."""
+MOST_ARGUMENTS, LARGEST = 12, 16
+GRAIN_FLOPS = 200_000  # flops that are worth handing to a thread
+
+
+def loop_call(step: PlanStep, instr: Instr, kernel: Map) -> KernelCall | None:
+    """The call of the compiled loop for a step; None if there is none for its dtypes."""
+    assert kernel.loop is not None
+    (goal,) = step.outs
+    given = [p.aval.dtype for p in step.ins]
+    if isinstance(kernel.loop.source, str):
+        number = kernel.loop.variant(**instr.params)
+        dtypes: list[np.dtype[Any]] = [np.dtype(float)] * (len(given) + 1)
+    else:
+        number, dtypes = _chosen(kernel.loop.source, given)
+    if number is None or len(dtypes) > MOST_ARGUMENTS or max(d.itemsize for d in dtypes) > LARGEST:
+        return None
+    n_in, wanted = len(given), len(given) + kernel.loop.result
+    shape = goal.aval.shape
+    extents, rows = merged(shape, [*[aligned_strides(p, shape) for p in step.ins], list(goal.strides)])
+    none = [0] * len(extents)
+    sizes = [len(dtypes), n_in, len(extents), *extents]
+    for k, dtype in enumerate(dtypes):
+        if k >= n_in and k != wanted:
+            sizes += [-1, dtype.itemsize, 0, *none]
+            continue
+        place = min(k, n_in)
+        own = given[k] if k < n_in else goal.aval.dtype
+        conversion = _conversion(own, dtype) if k < n_in else _conversion(dtype, own)
+        if conversion is None:
+            return None
+        sizes += [place, dtype.itemsize, conversion, *rows[place]]
+    cost = instr.op.cost(*[a.aval for a in instr.ins], **instr.params)
+    grain = max(16, int(GRAIN_FLOPS * goal.aval.size / max(1.0, cost)))
+    return KernelCall(
+        "elements",
+        (*step.ins, goal),
+        tuple(sizes),
+        math.prod(shape),
+        grain,
+        describe(instr),
+        instr,
+        loop=(kernel.loop.source, number),
+    )
+
+
+def _chosen(ufunc: np.ufunc, given: list[np.dtype[Any]]) -> tuple[int | None, list[np.dtype[Any]]]:
+    """The number of the loop that NumPy would run for operands of these dtypes, and all of its dtypes."""
+    if ufunc.signature is not None:
+        return None, []
+    dtypes = list(ufunc.resolve_dtypes((*given, *[None] * ufunc.nout)))
+    for number, types in enumerate(ufunc.types):
+        if "O" not in types and [np.dtype(c) for c in types.replace("->", "")] == dtypes:
+            return number, dtypes
+    return None, dtypes
+
+
+def _conversion(own: np.dtype[Any], loop: np.dtype[Any]) -> int | None:
+    """The number that the runtime has for a conversion, 0 if none is needed; None if it has none."""
+    if own == loop:
+        return 0
+    at, to = _place(FROM, own), _place(TO, loop)
+    if at is None or to is None or (own.kind == "c" and loop.kind != "c"):
+        return None
+    return 1 + len(TO) * at + to
+
+
+def _place(letters: str, dtype: np.dtype[Any]) -> int | None:
+    return next((k for k, c in enumerate(letters) if np.dtype(c) == dtype), None)
