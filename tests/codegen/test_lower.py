@@ -50,8 +50,10 @@ def what(call: Call) -> str:
         pytest.param(lambda a: a @ a, (np.ones((600, 600)),), ["gemm_f64"], id="a large product"),
         pytest.param(lambda a: np.linalg.cholesky(a), (A,), ["potrf_f64"], id="LAPACK"),
         pytest.param(lambda x: x if x > 0 else -x, (1.0,), ["nest", "guard", "copy"], id="a guard"),
-        pytest.param(lambda x: special.gammaln(x), (X,), ["callback"], id="no native function"),
-        pytest.param(lambda x: x * 2, (X.astype(np.float16),), ["callback"], id="no native dtype"),
+        pytest.param(lambda x: special.gammaln(x), (X,), ["elements"], id="a loop of SciPy's"),
+        pytest.param(lambda x: x * 2, (X.astype(np.float16),), ["elements"], id="a loop of NumPy's"),
+        pytest.param(lambda a: np.linalg.pinv(a), (A,), ["callback"], id="no native code"),
+        pytest.param(lambda x: x.astype(np.float16), (X,), ["callback"], id="no native dtype"),
     ],
 )
 def test_which_call_does_a_step(f: Callable[..., Any], args: tuple[Any, ...], want: list[str]) -> None:
@@ -61,8 +63,8 @@ def test_which_call_does_a_step(f: Callable[..., Any], args: tuple[Any, ...], wa
 @pytest.mark.parametrize(
     ("f", "args", "why"),
     [
-        (lambda x: special.gammaln(x), (X,), "no native lowering"),
-        (lambda x: x + 1, (X.astype(np.float16),), "a dtype without native code"),
+        (lambda a: np.linalg.pinv(a), (A,), "no native lowering"),
+        (lambda x: x.astype(np.float16), (X,), "a dtype without native code"),
         (lambda x: wg.broadcast(special.gammaln, x), (X,), "gammaln: no native lowering"),
     ],
 )
@@ -72,9 +74,9 @@ def test_python_says_why_it_is_asked(f: Callable[..., Any], args: tuple[Any, ...
 
 
 def test_a_callback_of_ours_computes_quietly_and_the_users_gets_copies() -> None:
-    (ours,) = calls(lambda x: special.gammaln(x), X)
+    (ours,) = calls(lambda x: x.astype(np.float16), X)
     assert isinstance(ours, CallbackCall) and not ours.copies
-    assert ours.function()(np.array([0.0])) == np.inf  # warnings are errors here: there was none
+    assert ours.function()(np.array([1e9])) == np.inf  # warnings are errors here: there was none
     (users,) = calls(wg.primitive(lambda x: x * 2), X)
     assert isinstance(users, CallbackCall) and users.copies
 

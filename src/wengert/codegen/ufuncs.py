@@ -18,7 +18,7 @@ from wengert.ops.kernels import Map
 from wengert.passes.plan.places import PlanStep
 from wengert.tape import Instr
 
-FROM, TO = "?bBhHiIlLfdFD", "lfdFD"
+FROM, TO = "?bBhHiIlLfdF", "lfdFD"
 """The dtypes between which the runtime converts (runtime/native/ufuncs.cpp counts as well)."""
 MOST_ARGUMENTS, LARGEST = 12, 16
 GRAIN_FLOPS = 200_000  # flops that are worth handing to a thread

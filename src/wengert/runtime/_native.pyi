@@ -225,8 +225,8 @@ def set_routines(addresses: dict[str, int]) -> None:
     cython_lapack do."""
 
 def ufunc_loop(ufunc: np.ufunc | str, number: int) -> tuple[int, int] | None:
-    """The addresses of the loop for ``ufunc.types[number]`` and of its data, for the kernels "elements" and "stacks"; of
-    a name those of the runtime's own loop, in the variant ``number``. None if there is no such loop."""
+    """The addresses of the loop for ``ufunc.types[number]`` and of its data, for the kernels "elements" and "stacks".
+    Of a name those of the runtime's own loop, in the variant ``number``. None if there is no such loop."""
 
 def kernel_address(name: str) -> int:
     """The address of a kernel, or KeyError. Names end in ``_f64`` or ``_f32``; matrices are in C order, a batch of them

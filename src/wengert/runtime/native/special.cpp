@@ -160,17 +160,31 @@ double gamma_peak(double a, double x) {
 }
 
 // By P(a, x) = xᵃ e⁻ˣ / Γ(a + 1) Σ xᵏ / (a + 1)ₖ (DLMF 8.11.4).
-double gamma_by_series(double a, double x) {
-    double term = 1, by_a = 0, sum = 1, slope = 0; // by_a: the logarithmic derivative of the term
+double gamma_by_series(double a, double x, int order) {
+    double term = 1, sums[4] = {1, 0, 0, 0}; // of the terms and of their derivatives
+    double k1 = 0, k2 = 0, k3 = 0;           // derivatives of the logarithm of a term
     for (int k = 1; k < MOST_TERMS; k++) {
         const double inverse = 1 / (a + k);
         term *= x * inverse;
-        by_a -= inverse;
-        sum += term;
-        slope += term * by_a;
-        if (term * (1 - by_a) < 0.1 * ROUNDING * (sum - slope)) break;
+        k1 -= inverse;
+        sums[0] += term;
+        double last = term * k1;
+        sums[1] += last;
+        if (order > 1) {
+            k2 += inverse * inverse;
+            k3 -= 2 * inverse * inverse * inverse;
+            last = term * bell(2, k1, k2, k3);
+            sums[2] += last;
+            if (order > 2) sums[3] += last = term * bell(3, k1, k2, k3);
+        }
+        if (term + std::abs(last) < 0.1 * ROUNDING * (sums[0] + std::abs(sums[order]))) break;
     }
-    return gamma_peak(a, x) / a * ((std::log(x) - psi(a + 1)) * sum + slope);
+    const double first = std::log(x) - psi(a + 1), peak = gamma_peak(a, x) / a;
+    if (order == 1) return peak * (first * sums[0] + sums[1]);
+    const double second = -polygamma(1, a + 1), third = order > 2 ? -polygamma(2, a + 1) : 0;
+    const double twice = bell(2, first, second, third);
+    if (order == 2) return peak * (twice * sums[0] + 2 * first * sums[1] + sums[2]);
+    return peak * (bell(3, first, second, third) * sums[0] + 3 * twice * sums[1] + 3 * first * sums[2] + sums[3]);
 }
 
 // By Γ(a, x) = e⁻ˣ xᵃ / (x + 1 − a − 1 (1 − a)/(x + 3 − a − 2 (2 − a)/(x + 5 − a − ...))) (DLMF 8.9.2), by Lentz's
@@ -199,8 +213,9 @@ constexpr double FEW_TERMS = 300; // parameters beyond which a series has more t
 double gamma_by(double a, double x, int order) {
     if (!(a > 0) || !(x >= 0)) return NOT_A_NUMBER;
     if (x == 0 || std::isinf(x)) return 0;
-    if (order > 1 || a > FEW_TERMS) return gamma_integral(a, x, order);
-    return x < std::max(2.0, a + 1) ? gamma_by_series(a, x) : gamma_by_fraction(a, x);
+    if (a > FEW_TERMS) return gamma_integral(a, x, order);
+    if (x < std::max(2.0, a + 1)) return gamma_by_series(a, x, order);
+    return order > 1 ? gamma_integral(a, x, order) : gamma_by_fraction(a, x);
 }
 
 // --------------------------------------------------------------------------------------------------- incomplete beta

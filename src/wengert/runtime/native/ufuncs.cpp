@@ -35,7 +35,7 @@ template <class From, class To> void convert(const char *from, int64_t step, cha
 
 using Convert = void(const char *, int64_t, char *, int64_t, int64_t);
 
-// A conversion has the number 1 + 5 (the place of its first dtype in "?bBhHiIlLfdFD") + that of its second in "lfdFD":
+// A conversion has the number 1 + 5 (the place of its first dtype in "?bBhHiIlLfdF") + that of its second in "lfdFD":
 // codegen/ufuncs.py counts as well. Number 0 says that none is needed.
 #define WENGERT_FROM(From)                                                                                             \
     convert<From, int64_t>, convert<From, float>, convert<From, double>, convert<From, std::complex<float>>,           \

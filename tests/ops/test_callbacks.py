@@ -1,0 +1,96 @@
+"""The ops that programs call back in Python, each with a reason. The list may only become shorter."""
+
+from __future__ import annotations
+
+from tests.ops.callbacks import every_callback
+
+BY_SCIPY = "a routine of scipy.linalg, which nobody has written in native code"
+RARE = "an integral or a series in a parameter of a function that is rarely differentiated in it"
+SPARSE = "a routine of scipy.sparse"
+COMPLEX = "of complex numbers alone"
+
+REASONS = {
+    "assoc_legendre_p": "a generalised ufunc of SciPy's",
+    "balance": BY_SCIPY,
+    "banded_cholesky": BY_SCIPY,
+    "banded_solve": BY_SCIPY,
+    "bessel_by_order": RARE,
+    "beta_mixture": RARE,
+    "beta_mixture_by": RARE,
+    "carlson": RARE,
+    "cascade": "filters with a state, by scipy.signal",
+    "cofactor": COMPLEX,
+    "cofactor_along": "the derivative of the cofactors of a singular matrix",
+    "cumprod": COMPLEX,
+    "det": COMPLEX,
+    "draw": "a generator of NumPy's, whose state is Python's",
+    "eig": COMPLEX,
+    "eig_banded": BY_SCIPY,
+    "eig_left": BY_SCIPY,
+    "eigh": "of float32",
+    "eigh_by": BY_SCIPY,
+    "eigh_tridiagonal": BY_SCIPY,
+    "expm": BY_SCIPY,
+    "expm_frechet": BY_SCIPY,
+    "fft": "lengths that are no power of two, and axes but the last",
+    "filter_": "filters with a state, by scipy.signal",
+    "gamma_mixture_by_a": RARE,
+    "general_eig": BY_SCIPY,
+    "hermitian_banded_solve": BY_SCIPY,
+    "hypergeometric_by": RARE,
+    "inv": COMPLEX,
+    "irfft": "by scipy.fft",
+    "ldl": BY_SCIPY,
+    "legendre_p": "a generalised ufunc of SciPy's",
+    "logm": BY_SCIPY,
+    "lyapunov": BY_SCIPY,
+    "mathieu_a_by_q": RARE,
+    "mathieu_b_by_q": RARE,
+    "matrix_power": BY_SCIPY,
+    "order_of": BY_SCIPY,
+    "pinv": "made of several routines in NumPy",
+    "pinv_by": BY_SCIPY,
+    "pivots": BY_SCIPY,
+    "plu": BY_SCIPY,
+    "polar": BY_SCIPY,
+    "qr": "made of several routines in NumPy",
+    "qr_order": BY_SCIPY,
+    "real_transform": "cosine and sine transforms, by scipy.fft",
+    "recurrence": COMPLEX,
+    "rfft": "by scipy.fft",
+    "riccati": BY_SCIPY,
+    "roots": "made of several routines in NumPy",
+    "schur": BY_SCIPY,
+    "schur_turn": BY_SCIPY,
+    "select": "of operands of different dtypes",
+    "signm": BY_SCIPY,
+    "slogdet": COMPLEX,
+    "solve": COMPLEX,
+    "sparse_matmul": SPARSE,
+    "sparse_sampled": SPARSE,
+    "sparse_solve": SPARSE,
+    "sph_legendre_p": "a generalised ufunc of SciPy's",
+    "spline_filter": "by scipy.ndimage",
+    "sqrtm": BY_SCIPY,
+    "superlu_solve": SPARSE,
+    "svd": "not written yet",
+    "svd_by": BY_SCIPY,
+    "sylvester": BY_SCIPY,
+    "t_mixture_by_v": RARE,
+    "toeplitz_solve": BY_SCIPY,
+    "triangular_solve": COMPLEX,
+    "zeta_by_s": RARE,
+}
+
+
+def test_what_is_called_back() -> None:
+    found = every_callback()
+    assert set(found) - set(REASONS) == set(), "these have native code no more, or need a reason"
+    assert set(REASONS) - set(found) == set(), "these have native code now: take them off the list"
+
+
+def test_what_is_complex_alone_has_native_code_of_reals() -> None:
+    found = every_callback()
+    for name, reason in REASONS.items():
+        if reason == COMPLEX:
+            assert found[name] == {"complex"}, name
