@@ -68,8 +68,7 @@ def lower(step: PlanStep, target: Target) -> Call | NestedCall:
     assert instr is not None
     kernel = instr.op.kernel
     if not kernel.takes_any_dtype and not can_reach((*step.ins, *step.outs)):
-        made = loop_call(step, instr, kernel) if kernel.has_loop else None
-        return made or callback(step, "a dtype without native code")
+        return loop_call(step, instr) or callback(step, "a dtype without native code")
     lowering = LOWERING.get(type(kernel))
     if lowering is None:
         return callback(step, getattr(kernel, "why", "no native lowering"))
@@ -141,8 +140,8 @@ def _pointwise(step: PlanStep, instr: Instr, kernel: Map | MapTape, target: Targ
     for i in [instr] if kernel.function else instr.params["body"].instrs:
         dtypes = tuple([a.aval.dtype for a in i.ins])
         if not i.op.kernel.function or not supports(i.op.kernel.function, dtypes, i.outs[0].aval.dtype):
-            made = loop_call(step, instr, kernel) if kernel.has_loop else None
-            return made or callback(step, "no native lowering" if i is instr else f"{i.op.name}: no native lowering")
+            why = "no native lowering" if i is instr else f"{i.op.name}: no native lowering"
+            return loop_call(step, instr) or callback(step, why)
     return nest_call(step, target)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from wengert.codegen.calls import KernelCall, describe
 from wengert.codegen.nests.build import aligned_strides
 from wengert.codegen.strides import merged
-from wengert.ops.kernels import Map
 from wengert.passes.plan.places import PlanStep
 from wengert.tape import Instr
 
@@ -24,19 +23,21 @@ MOST_ARGUMENTS, LARGEST = 12, 16
 GRAIN_FLOPS = 200_000  # flops that are worth handing to a thread
 
 
-def loop_call(step: PlanStep, instr: Instr, kernel: Map) -> KernelCall | None:
-    """The call of the compiled loop for a step; None if there is none for its dtypes."""
-    assert kernel.loop is not None
+def loop_call(step: PlanStep, instr: Instr) -> KernelCall | None:
+    """The call of the compiled loop for a step; None if there is none, or none for its dtypes."""
+    loop = instr.op.kernel.compiled_loop
+    if loop is None:
+        return None
     (goal,) = step.outs
     given = [p.aval.dtype for p in step.ins]
-    if isinstance(kernel.loop.source, str):
-        number = kernel.loop.variant(**instr.params)
+    if isinstance(loop.source, str):
+        number = loop.variant(**instr.params)
         dtypes: list[np.dtype[Any]] = [np.dtype(float)] * (len(given) + 1)
     else:
-        number, dtypes = _chosen(kernel.loop.source, given)
+        number, dtypes = _chosen(loop.source, given)
     if number is None or len(dtypes) > MOST_ARGUMENTS or max(d.itemsize for d in dtypes) > LARGEST:
         return None
-    n_in, wanted = len(given), len(given) + kernel.loop.result
+    n_in, wanted = len(given), len(given) + loop.result
     shape = goal.aval.shape
     extents, rows = merged(shape, [*[aligned_strides(p, shape) for p in step.ins], list(goal.strides)])
     none = [0] * len(extents)
@@ -61,7 +62,7 @@ def loop_call(step: PlanStep, instr: Instr, kernel: Map) -> KernelCall | None:
         grain,
         describe(instr),
         instr,
-        loop=(kernel.loop.source, number),
+        loop=(loop.source, number),
     )
 
 

@@ -64,8 +64,6 @@ class Kernel:
     result may have the memory of an operand."""
     joins = False
     """The operands are the parts of the result, each to be written into its place."""
-    has_loop = False
-    """A loop that was compiled elsewhere can do it, for dtypes of which generated code knows nothing, too."""
     takes_any_dtype = False
     """It needs no arithmetic, so that the plan takes care of arrays of every dtype."""
 
@@ -99,6 +97,11 @@ class Kernel:
         Nothing cancels in such a sum. So its transpose, given a mask as numbers, is zero exactly where nothing arrives.
         """
         return False
+
+    @property
+    def compiled_loop(self) -> CompiledLoop | None:
+        """A loop that was compiled elsewhere and can do it, for dtypes of which generated code knows nothing, too."""
+        return None
 
     def first_carry(self, params: Mapping[str, Any]) -> int | None:
         """Return the number of the first operand that iterations hand on, or None if nothing is."""
@@ -153,8 +156,8 @@ class Map(Kernel):
     """The loop that does it where generated code cannot compute the function, or not for the dtypes."""
 
     @property
-    def has_loop(self) -> bool:
-        return self.loop is not None
+    def compiled_loop(self) -> CompiledLoop | None:
+        return self.loop
 
 
 class MapTape(Kernel):
