@@ -50,8 +50,8 @@ def test_what_cannot_be_bound_is_refused() -> None:
         Routine(needs_room=True)
     with pytest.raises(TypeError, match=signature + "given twice: routine$"):
         Routine("lapack.potrf", routine="lapack.det")
-    with pytest.raises(TypeError, match=r"Map\(function\): values without a field: 3$"):
-        Map("tanh", 3)
+    with pytest.raises(TypeError, match=r"Map\(function, loop=None\): values without a field: 4$"):
+        Map("tanh", None, 4)
     with pytest.raises(TypeError, match=r"Iota\(\): values without a field: 1, 2$"):
         Iota(1, 2)
     with pytest.raises(TypeError, match=r"Write\(combine, layout\): no value given: combine, layout$"):
