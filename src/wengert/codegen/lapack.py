@@ -18,13 +18,21 @@ def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
     assert instr is not None
     stem = kernel.routine.partition(".")[2]
     dtypes = {p.aval.dtype.char for p in (*step.ins, *step.outs) if p.aval.is_inexact}
-    if stem not in ROUTINES or dtypes not in ({"f"}, {"d"}) or not all(map(is_c_order, (*step.ins, *step.outs))):
+    dtype = step.ins[0].aval.dtype
+    if stem not in ROUTINES or not all(map(is_c_order, (*step.ins, *step.outs))):
         return None
+    if dtype.char not in ("fdFD" if kernel.takes_complex else "fd") or not dtypes <= {dtype.char, dtype.char.lower()}:
+        return None
+    if stem == "qr" and dtype.char not in "dD":
+        return None
+    suffix = f"{dtype.kind}{8 * dtype.itemsize}"
     shape = step.ins[0].aval.shape
     batch = int(np.prod(shape[:-2], dtype=np.int64))
     sizes = [shape[-1], batch]
     if stem in ("getrs", "trsm"):
         sizes.insert(1, step.ins[-1].aval.shape[-1])
+    if stem == "qr":
+        sizes += [shape[-2], step.outs[0].aval.shape[-1]]
     sizes += [int(instr.params[name]) for name in ("lower", "transpose") if name in instr.params]
     if stem == "syevd" and instr.params["any_vectors"]:
         most = EIGHT_AT_A_TIME if batch > 3 or dtypes == {"f"} else ALONE
@@ -36,7 +44,7 @@ def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
     if stem == "syevd" and dtypes != {"d"}:  # NumPy computes in double precision; less may give other signs of vectors
         return None
     places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
-    name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
+    name = f"{stem}_{suffix}"
     # Negative: one matrix after the other, since all share the workspace, and BLAS has threads of its own.
     grain = -max(1, GRAIN_FLOPS // max(1, shape[-1] ** 3))
     return KernelCall(name, places, tuple(sizes), batch, grain, describe(instr), instr, True, kernel.is_partial)
@@ -45,4 +53,4 @@ def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
 GRAIN_FLOPS = 2_000_000  # flops after which it is worth looking for Ctrl-C
 EIGHT_AT_A_TIME, ALONE = 16, 6
 """The order of symmetric matrices up to which Jacobi rotations are faster than LAPACK: in a stack, and of a few."""
-ROUTINES = frozenset(["syevd", "getrf", "getrs", "getri", "potrf", "slogdet", "det", "cofactor", "trsm"])
+ROUTINES = frozenset(["syevd", "getrf", "getrs", "getri", "potrf", "slogdet", "det", "cofactor", "trsm", "qr"])

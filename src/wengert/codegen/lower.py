@@ -32,7 +32,7 @@ from wengert.codegen.specs.search import search
 from wengert.codegen.specs.spec import Sized, Spec
 from wengert.codegen.specs.spec import emit as emit_spec
 from wengert.codegen.target import Target
-from wengert.codegen.ufuncs import loop_call
+from wengert.codegen.ufuncs import loop_call, stack_call
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
     Accumulate,
@@ -199,7 +199,7 @@ def _sort(step: PlanStep, instr: Instr, kernel: Sort, target: Target) -> Call:
 def _routine(step: PlanStep, instr: Instr, kernel: Routine, target: Target) -> Call:
     if kernel.is_of_complex:
         return transform(step) or callback(step, "computed by scipy.fft")
-    return routine(step, kernel) or callback(step, "no native lowering")
+    return routine(step, kernel) or stack_call(step, kernel) or callback(step, "no native lowering")
 
 
 LOWERING: dict[type[Kernel], Callable[[PlanStep, Instr, Any, Target], Call | NestedCall]] = {

@@ -1,4 +1,4 @@
-"""Elementwise steps by loops that were compiled elsewhere: those of NumPy's and SciPy's ufuncs, and the runtime's own.
+"""Steps by loops that were compiled elsewhere: those of NumPy's and SciPy's ufuncs, and the runtime's own.
 
 The runtime calls a ufunc's loop as NumPy does, without Python, so results are those of the library bit for bit. The
 loop is chosen by NumPy's own rules; operands of another dtype than the loop's are converted in pieces.
@@ -7,6 +7,7 @@ loop is chosen by NumPy's own rules; operands of another dtype than the loop's a
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy as np
 from wengert.codegen.calls import KernelCall, describe
 from wengert.codegen.nests.build import aligned_strides
 from wengert.codegen.strides import merged
-from wengert.passes.plan.places import PlanStep
+from wengert.ops.kernels import Routine
+from wengert.passes.plan.places import PlanStep, c_strides, is_c_order
 from wengert.tape import Instr
 
 FROM, TO = "?bBhHiIlLfdF", "lfdFD"
@@ -66,15 +68,51 @@ def loop_call(step: PlanStep, instr: Instr) -> KernelCall | None:
     )
 
 
+def stack_call(step: PlanStep, kernel: Routine) -> KernelCall | None:
+    """The call of a generalised ufunc of numpy.linalg on stacks of matrices in C order, which the plan arranges; None
+    if there is none for the dtypes. What it refuses, the reference computes, or raises an error."""
+    instr, places = step.instr, (*step.ins, *step.outs)
+    assert instr is not None
+    if kernel.gufunc is None or not all(map(is_c_order, places)):
+        return None
+    ufunc = getattr(np.linalg._umath_linalg, kernel.gufunc(**instr.params), None)  # type: ignore[attr-defined]
+    dtypes = [p.aval.dtype for p in places]
+    number = _number_of(ufunc, dtypes) if isinstance(ufunc, np.ufunc) else None
+    if number is None:
+        return None
+    cores = [re.findall(r"\w+", one) for one in re.findall(r"\(([^)]*)\)", ufunc.signature)]
+    if [p.aval.ndim - len(core) for p, core in zip(places, cores, strict=True)] != [step.ins[0].aval.ndim - 2] * len(cores):
+        return None
+    extents: dict[str, int] = {}
+    for p, core in zip(places, cores, strict=True):
+        extents.update(zip(core, p.aval.shape[p.aval.ndim - len(core) :], strict=True))
+    if 0 in extents.values():
+        return None
+    strides = [c_strides(p.aval)[p.aval.ndim - len(core) :] for p, core in zip(places, cores, strict=True)]
+    items = [p.aval.dtype.itemsize * math.prod([extents[c] for c in core]) for p, core in zip(places, cores, strict=True)]
+    first = dtypes[0].itemsize // 8 * math.prod([extents[c] for c in cores[0]]) if kernel.needs_finite else 0
+    flat = [s for row in strides for s in row]
+    sizes = (len(places), len(extents), len(flat), 1, first, *extents.values(), *items, *flat)
+    batch = math.prod(step.ins[0].aval.shape[:-2])
+    grain = -max(1, GRAIN_FLOPS // max(extents.values()) ** 3)  # negative: what LAPACK calls has threads of its own
+    loop = (ufunc, number)
+    return KernelCall("stacks", places, sizes, batch, grain, describe(instr), instr, True, is_partial=True, loop=loop)
+
+
+def _number_of(ufunc: np.ufunc, dtypes: list[np.dtype[Any]]) -> int | None:
+    """The number of the loop for just these dtypes, of operands and results."""
+    for number, types in enumerate(ufunc.types):
+        if "O" not in types and [np.dtype(c) for c in types.replace("->", "")] == dtypes:
+            return number
+    return None
+
+
 def _chosen(ufunc: np.ufunc, given: list[np.dtype[Any]]) -> tuple[int | None, list[np.dtype[Any]]]:
     """The number of the loop that NumPy would run for operands of these dtypes, and all of its dtypes."""
     if ufunc.signature is not None:
         return None, []
     dtypes = list(ufunc.resolve_dtypes((*given, *[None] * ufunc.nout)))
-    for number, types in enumerate(ufunc.types):
-        if "O" not in types and [np.dtype(c) for c in types.replace("->", "")] == dtypes:
-            return number, dtypes
-    return None, dtypes
+    return _number_of(ufunc, dtypes), dtypes
 
 
 def _conversion(own: np.dtype[Any], loop: np.dtype[Any]) -> int | None:

@@ -342,9 +342,16 @@ class Routine(Kernel):
     is_of_complex: bool = False
     """The routine takes and gives whole complex numbers, and needs workspace of four times the parts of one row."""
 
+    takes_complex: bool = False
+    """The routine takes whole complex numbers as well as real ones."""
+    gufunc: Callable[..., str] | None = None
+    """``gufunc(**params)``: the generalised ufunc of numpy.linalg that does it where the routine does not."""
+    needs_finite: bool = False
+    """The generalised ufunc is given finite numbers alone."""
+
     @property
     def takes_any_dtype(self) -> bool:
-        return self.is_of_complex
+        return self.is_of_complex or self.takes_complex or self.gufunc is not None
 
 
 class Loop(Kernel):

@@ -148,7 +148,7 @@ det = op(
     lambda x: np.linalg.det(x),
     name="det",
     type=number_type("det"),
-    kernel=Routine("lapack.det", needs_room=True),
+    kernel=Routine("lapack.det", needs_room=True, takes_complex=True),
     cost=cubic(2 / 3),
     pushforward=det_pushforward,
     pullback=[det_pullback],
@@ -160,7 +160,7 @@ cofactor = op(  # ∂det(x)/∂x
     _cofactor_reference,
     name="cofactor",
     type=same_type("cofactor"),
-    kernel=Routine("lapack.cofactor", needs_room=True, is_partial=True),
+    kernel=Routine("lapack.cofactor", needs_room=True, is_partial=True, takes_complex=True),
     cost=cubic(20),
     pushforward=lambda xs, dxs, y: cofactor_along(xs[0], dxs[0]),
     pullback=[lambda ct, x, y: cofactor_along(x, ct)],  # a second derivative: the map is its own transpose

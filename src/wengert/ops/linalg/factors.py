@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.ops.elementwise import real_dtype
 from wengert.ops.kernels import Routine
 from wengert.ops.linalg.matrices import batch_all, cubic, square
 from wengert.ops.op import Op, not_implemented, op
@@ -20,8 +21,8 @@ PIVOTS = np.dtype(np.intc)
 
 
 def is_factored(x: Atom) -> bool:
-    """Whether there are kernels for the factors of ``x``; there are none for complex numbers."""
-    return x.aval.dtype.char in "fd"
+    """Whether there are kernels for the factors of ``x``."""
+    return x.aval.dtype.char in "fdFD"
 
 
 def _each(f: Callable[..., Any], dtypes: tuple[Any, ...], *stacks: Any) -> tuple[Any, ...]:
@@ -79,8 +80,7 @@ def _determinants(factors: Any, pivots: Any) -> tuple[Any, Any]:
     sign = np.prod(np.sign(diagonal), axis=-1) * (1 - 2 * (exchanges % 2))
     with np.errstate(divide="ignore"):
         logarithm = np.sum(np.log(np.abs(diagonal)), axis=-1)
-    dtype = factors.dtype
-    return np.asarray(sign, dtype), np.asarray(logarithm, dtype)
+    return np.asarray(sign, factors.dtype), np.asarray(logarithm, real_dtype(factors.dtype))
 
 
 def _of_factors(
@@ -90,7 +90,7 @@ def _of_factors(
         reference,
         name=name,
         type=type,
-        kernel=Routine(f"lapack.{routine}"),
+        kernel=Routine(f"lapack.{routine}", takes_complex=True),
         cost=cost,
         pushforward=not_implemented("factors are made when all derivatives have been taken"),
         pullback=[not_implemented("factors are made when all derivatives have been taken")],
@@ -109,7 +109,7 @@ lu_inv = _of_factors(_inverses, "lu_inv", lambda factors, pivots: factors, "getr
 lu_slogdet = _of_factors(
     _determinants,
     "lu_slogdet",
-    lambda factors, pivots: (Aval(factors.shape[:-2], factors.dtype),) * 2,
+    lambda factors, pivots: tuple(Aval(factors.shape[:-2], d) for d in (factors.dtype, real_dtype(factors.dtype))),
     "slogdet",
     cubic(0, per_column=1),
 )

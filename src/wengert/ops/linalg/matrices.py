@@ -9,10 +9,10 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import absolute, conjugate, equal, greater_equal, real, real_dtype, select
+from wengert.ops.elementwise import absolute, cast, conjugate, equal, greater_equal, real, real_dtype, select
 from wengert.ops.index import INTP, slice_axis
 from wengert.ops.kernels import Cost
-from wengert.ops.op import front
+from wengert.ops.op import OPS, front
 from wengert.ops.reduce import max_, sum_
 from wengert.ops.shape import concatenate, expand, iota, reshape, transpose
 from wengert.tape import Atom, Aval, Lit
@@ -38,6 +38,25 @@ def real_part(x: Atom) -> Any:
 def adjoint(x: Atom) -> Any:
     """Each matrix of ``x`` transposed and conjugated."""
     return swap(conj(x))
+
+
+WIDER = {"f": np.dtype("d"), "F": np.dtype("D")}
+NARROWER = {"d": np.dtype("f"), "D": np.dtype("F")}
+
+
+def in_double(name: str) -> Callable[..., Any]:
+    """The expansion of an op of one matrix that NumPy computes in double precision, and rounds."""
+
+    def expansion(x: Atom, **params: Any) -> Any:
+        made = OPS[name]
+        if x.aval.dtype.char not in WIDER:
+            return made(x, **params)
+        results = made(cast(x, WIDER[x.aval.dtype.char]), **params)
+        if isinstance(results, tuple):
+            return tuple(cast(r, NARROWER[r.aval.dtype.char]) for r in results)
+        return cast(results, NARROWER[results.aval.dtype.char])
+
+    return expansion
 
 
 def trace_of_product(x: Atom, y: Atom) -> Any:

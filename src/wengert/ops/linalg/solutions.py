@@ -126,7 +126,7 @@ triangular_solve = op(  # a⁻¹ b, or a⁻ᵀ b; only the lower, or only the up
     _triangular_reference,
     name="triangular_solve",
     type=_solution_type("triangular_solve"),
-    kernel=Routine("blas.trsm"),
+    kernel=Routine("blas.trsm", takes_complex=True),
     cost=cubic(0, per_column=1),
     pushforward=triangular_solve_pushforward,
     pullback=[triangular_solve_pullback_a, triangular_solve_pullback_b],

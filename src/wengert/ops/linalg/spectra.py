@@ -43,6 +43,7 @@ from wengert.ops.linalg.matrices import (
     conj,
     cubic,
     diagonal_of,
+    in_double,
     is_on_diagonal,
     real_part,
     rounding,
@@ -184,12 +185,24 @@ def eigh_structured(
     return triangle(2.0 * matmul(weighted, adjoint(v)), lower, diagonal=0.5)
 
 
+def _eigh_name(*, lower: bool, any_vectors: bool) -> str:
+    return "eigh_lo" if lower else "eigh_up"
+
+
+def _eigh_expansion(x: Atom, *, lower: bool, any_vectors: bool) -> Any:
+    """In double precision, as NumPy does, where the vectors must have NumPy's signs."""
+    is_free = any_vectors and x.aval.dtype.char == "f"
+    made = eigh if is_free else in_double("eigh")
+    return made(x, lower=lower, any_vectors=any_vectors)
+
+
 eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x. any_vectors: no result of the
     # program depends on the signs of vectors, or on the choice of vectors of equal eigenvalues
     lambda x, *, lower, any_vectors: tuple(np.linalg.eigh(x, "L" if lower else "U")),
     name="eigh",
     type=_eigh_type,
-    kernel=Routine("lapack.syevd", needs_room=True, further_rows=11),
+    kernel=Routine("lapack.syevd", needs_room=True, further_rows=11, gufunc=_eigh_name),
+    expansion=_eigh_expansion,
     structured=eigh_structured,
     cost=cubic(9),
     pushforward=eigh_pushforward,
@@ -296,6 +309,8 @@ eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of 
     _eig_reference,
     name="eig",
     type=_eig_type,
+    kernel=Routine("lapack.geev", gufunc=lambda: "eig", needs_finite=True),
+    expansion=in_double("eig"),
     cost=cubic(25),
     pushforward=eig_pushforward,
     pullback=[eig_pullback],
@@ -400,6 +415,8 @@ svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[.
     lambda x, *, full: tuple(np.linalg.svd(x, full_matrices=full)),
     name="svd",
     type=_svd_type,
+    kernel=Routine("lapack.gesdd", gufunc=lambda *, full: "svd_f" if full else "svd_s"),
+    expansion=in_double("svd"),
     cost=cubic(20),
     pushforward=svd_pushforward,
     pullback=[svd_pullback],

@@ -13,11 +13,15 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <complex>
 #include <cstring>
+#include <type_traits>
 
 namespace wengert {
 
 namespace {
+
+constexpr int64_t QR_ROWS = 66; // of n + 1 numbers, in the work area of qr: so has ops/linalg/factorisations.py
 
 enum Status : int32_t {
     done = 0,
@@ -37,14 +41,24 @@ template <class T> struct Routines {
     void (*potrf)(const char *, int *, T *, int *, int *) = nullptr;
     void (*getrf)(int *, int *, T *, int *, int *, int *) = nullptr;
     void (*syevd)(const char *, const char *, int *, T *, int *, T *, T *, int *, int *, int *, int *) = nullptr;
+    void (*geqrf)(int *, int *, T *, int *, T *, T *, int *, int *) = nullptr;
+    void (*orgqr)(int *, int *, int *, T *, int *, const T *, T *, int *, int *) = nullptr; // ungqr of complex numbers
 };
 
-Routines<double> of_double;
-Routines<float> of_float;
+template <class T> Routines<T> kept;
+template <class T> const Routines<T> &routines() { return kept<T>; }
 
-template <class T> const Routines<T> &routines();
-template <> const Routines<double> &routines<double>() { return of_double; }
-template <> const Routines<float> &routines<float>() { return of_float; }
+using Complex = std::complex<double>;
+using ComplexOfFloats = std::complex<float>;
+
+template <class T> struct RealOf {
+    using type = T;
+};
+template <class T> struct RealOf<std::complex<T>> {
+    using type = T;
+};
+template <class T> using Real = typename RealOf<T>::type;
+template <class T> constexpr bool is_real = std::is_same_v<T, Real<T>>;
 
 bool fits_int(std::initializer_list<int64_t> values) {
     return std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= INT_MIN && v <= INT_MAX; });
@@ -191,7 +205,8 @@ template <class T> T *to(char *memory, int64_t item, int64_t size) {
 template <class T> void factor(const T *a, T *lu, int *pivots, int64_t n) {
     transpose(a, lu, n, n);
     int order = static_cast<int>(n), info = 0; // a zero among the pivots is found by who divides by them
-    if (n <= FEW_ROWS) return factor_few(lu, pivots, order);
+    if constexpr (is_real<T>)
+        if (n <= FEW_ROWS) return factor_few(lu, pivots, order);
     routines<T>().getrf(&order, &order, lu, &order, pivots, &info);
 }
 
@@ -207,7 +222,7 @@ template <class T> int32_t getrf(char *const *p, const int64_t *sizes, int64_t b
 
 template <class T> int32_t zero_pivot(const T *lu, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        if (lu[i * n + i] == 0) return static_cast<int32_t>(i + 1);
+        if (lu[i * n + i] == T(0)) return static_cast<int32_t>(i + 1);
     return done;
 }
 
@@ -221,7 +236,8 @@ template <class T> void exchange_rows(T *x, const int *pivots, int64_t n, int64_
 // x[n, k] becomes A⁻¹ x, or A⁻ᵀ x, A being P L U.
 template <class T> void solve(const T *lu, const int *pivots, T *x, int64_t n, int64_t k, bool is_transposed) {
     int order = static_cast<int>(n), columns = static_cast<int>(k);
-    if (n <= FEW_ROWS) return solve_few(lu, pivots, x, order, k, is_transposed);
+    if constexpr (is_real<T>)
+        if (n <= FEW_ROWS) return solve_few(lu, pivots, x, order, k, is_transposed);
     T one = 1;
     // One right-hand side is a column as well, from the left.
     const char *side = k == 1 ? "L" : "R", *op = (k == 1) == is_transposed ? "T" : "N";
@@ -282,7 +298,7 @@ template <class T> int32_t getri(char *const *p, const int64_t *sizes, int64_t b
 }
 
 // The sign and the logarithm of the absolute value of a determinant; of a singular matrix 0 and -inf.
-template <class T> void determinant(const T *lu, const int *pivots, int64_t n, T &sign, T &logarithm) {
+template <class T> void determinant(const T *lu, const int *pivots, int64_t n, T &sign, Real<T> &logarithm) {
     sign = 1;
     logarithm = 0;
     if (zero_pivot(lu, n) != done) {
@@ -292,8 +308,13 @@ template <class T> void determinant(const T *lu, const int *pivots, int64_t n, T
     }
     for (int64_t i = 0; i < n; i++) {
         const T pivot = lu[i * n + i];
-        if ((pivots[i] != i + 1) != (pivot < 0)) sign = -sign;
-        logarithm += std::log(std::abs(pivot));
+        const Real<T> size = std::abs(pivot);
+        if constexpr (is_real<T>) {
+            if ((pivots[i] != i + 1) != (pivot < 0)) sign = -sign;
+        } else {
+            sign *= (pivots[i] != i + 1 ? -pivot : pivot) / size;
+        }
+        logarithm += std::log(size);
     }
 }
 
@@ -301,7 +322,8 @@ template <class T> void determinant(const T *lu, const int *pivots, int64_t n, T
 template <class T> int32_t slogdet(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
     const int64_t n = sizes[0];
     for (int64_t item = begin; item < end; item++)
-        determinant(at<T>(p[0], item, n * n), at<int>(p[1], item, n), n, *to<T>(p[2], item, 1), *to<T>(p[3], item, 1));
+        determinant(at<T>(p[0], item, n * n), at<int>(p[1], item, n), n, *to<T>(p[2], item, 1),
+                    *to<Real<T>>(p[3], item, 1));
     return done;
 }
 
@@ -322,7 +344,8 @@ template <class T> int32_t det(char *const *p, const int64_t *sizes, int64_t beg
     if (!fits_int({n})) return too_large;
     Work<T> work(p[2], n, 0);
     for (int64_t item = begin; item < end; item++) {
-        T sign, logarithm;
+        T sign;
+        Real<T> logarithm;
         factor(at<T>(p[0], item, n * n), work.matrix, work.pivots, n);
         determinant(work.matrix, work.pivots, n, sign, logarithm);
         *to<T>(p[1], item, 1) = sign * std::exp(logarithm);
@@ -330,10 +353,10 @@ template <class T> int32_t det(char *const *p, const int64_t *sizes, int64_t beg
     return done;
 }
 
-template <class T> T greatest_row_sum(const T *a, int64_t n) {
-    T greatest = 0;
+template <class T> Real<T> greatest_row_sum(const T *a, int64_t n) {
+    Real<T> greatest = 0;
     for (int64_t i = 0; i < n; i++) {
-        T sum = 0;
+        Real<T> sum = 0;
         for (int64_t j = 0; j < n; j++) sum += std::abs(a[i * n + j]);
         if (std::isnan(sum)) return sum;
         greatest = std::max(greatest, sum);
@@ -377,9 +400,9 @@ template <class T> int32_t cofactor(char *const *p, const int64_t *sizes, int64_
             determinant *= work.pivots[i] != i + 1 ? -pivot : pivot;
         }
         // As the reference has it: twelve digits of double, five of float.
-        const T most = sizeof(T) == sizeof(double) ? T(1e4) : T(1e2);
+        const Real<T> most = sizeof(Real<T>) == sizeof(double) ? Real<T>(1e4) : Real<T>(1e2);
         if (!(greatest_row_sum(a, n) * greatest_row_sum(work.other, n) < most)) return inaccurate;
-        if (!std::isnormal(determinant)) return inaccurate;
+        if (!std::isnormal(std::abs(determinant))) return inaccurate;
         transpose(work.other, c, n, n);
         for (int64_t i = 0; i < n * n; i++) c[i] *= determinant;
     }
@@ -402,7 +425,7 @@ template <class T> int32_t trsm(char *const *pointers, const int64_t *sizes, int
         const T *b = reinterpret_cast<const T *>(pointers[1]) + item * n * k;
         T *x = reinterpret_cast<T *>(pointers[2]) + item * n * k;
         for (int64_t i = 0; i < n; i++)
-            if (a[i * n + i] == 0) return static_cast<int32_t>(i + 1);
+            if (a[i * n + i] == T(0)) return static_cast<int32_t>(i + 1);
         if (x != b) std::memcpy(x, b, n * k * sizeof(T));
         routines<T>().trsm("R", triangle, op, "N", &rows, &columns, &one, a, &columns, x, &rows);
     }
@@ -429,6 +452,29 @@ template <class T> int32_t syevd(char *const *p, const int64_t *sizes, int64_t b
     return done;
 }
 
+// pointers (A, Q, R, work), sizes (n, batch, m, k): A[m, n] = Q[m, k] R[k, n], m ≥ n, and k is n or m.
+template <class T> int32_t qr(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().geqrf == nullptr || routines<T>().orgqr == nullptr) return no_routine;
+    const int64_t n = sizes[0], m = sizes[2], k = sizes[3];
+    const int64_t room = QR_ROWS * (n + 1) + n * k + m * n - n;
+    if (!fits_int({m, n, room})) return too_large;
+    int rows = static_cast<int>(m), columns = static_cast<int>(n), all = static_cast<int>(k), info = 0;
+    int l_work = static_cast<int>(room);
+    T *a = reinterpret_cast<T *>(p[3]), *factors = a + m * k, *work = factors + n; // k ≥ n
+    for (int64_t item = begin; item < end && n > 0; item++) {
+        T *q = to<T>(p[1], item, m * k), *r = to<T>(p[2], item, k * n);
+        transpose(at<T>(p[0], item, m * n), a, m, n);
+        routines<T>().geqrf(&rows, &columns, a, &rows, factors, work, &l_work, &info);
+        if (info != 0) return info;
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t j = 0; j < n; j++) r[i * n + j] = j < i ? T(0) : a[j * m + i];
+        routines<T>().orgqr(&rows, &all, &columns, a, &rows, factors, work, &l_work, &info);
+        if (info != 0) return info;
+        transpose(a, q, k, m);
+    }
+    return done;
+}
+
 // ---------------------------------------------------------------------------------------------------------- tables
 
 struct NamedKernel {
@@ -444,6 +490,13 @@ constexpr NamedKernel KERNELS[] = {
     {"det_f64", det<double>},         {"det_f32", det<float>},         {"trsm_f64", trsm<double>},
     {"trsm_f32", trsm<float>},        {"cofactor_f64", cofactor<double>}, {"cofactor_f32", cofactor<float>},
     {"syevd_f64", syevd<double>},     {"jacobi_f64", jacobi_f64},      {"jacobi_f32", jacobi_f32},
+    {"qr_f64", qr<double>},           {"qr_c128", qr<Complex>},
+#define WENGERT_COMPLEX(suffix, T)                                                                                     \
+    {"potrf_" suffix, potrf<T>}, {"getrf_" suffix, getrf<T>}, {"getrs_" suffix, getrs<T>}, {"getri_" suffix, getri<T>}, \
+        {"slogdet_" suffix, slogdet<T>}, {"det_" suffix, det<T>}, {"trsm_" suffix, trsm<T>}, {                         \
+        "cofactor_" suffix, cofactor<T>                                                                                \
+    }
+    WENGERT_COMPLEX("c128", Complex), WENGERT_COMPLEX("c64", ComplexOfFloats),
 };
 
 template <class T> bool set_in(Routines<T> &routines, std::string_view name, void *address) {
@@ -457,6 +510,8 @@ template <class T> bool set_in(Routines<T> &routines, std::string_view name, voi
     if (name == "potrf") return set(routines.potrf);
     if (name == "getrf") return set(routines.getrf);
     if (name == "syevd") return set(routines.syevd);
+    if (name == "geqrf") return set(routines.geqrf);
+    if (name == "orgqr" || name == "ungqr") return set(routines.orgqr);
     return false;
 }
 
@@ -464,8 +519,10 @@ template <class T> bool set_in(Routines<T> &routines, std::string_view name, voi
 
 bool set_routine(std::string_view name, void *address) {
     if (name.empty()) return false;
-    if (name[0] == 'd') return set_in(of_double, name.substr(1), address);
-    return name[0] == 's' && set_in(of_float, name.substr(1), address);
+    if (name[0] == 'd') return set_in(kept<double>, name.substr(1), address);
+    if (name[0] == 's') return set_in(kept<float>, name.substr(1), address);
+    if (name[0] == 'z') return set_in(kept<Complex>, name.substr(1), address);
+    return name[0] == 'c' && set_in(kept<ComplexOfFloats>, name.substr(1), address);
 }
 
 Kernel *named_kernel(std::string_view name) {
@@ -475,7 +532,9 @@ Kernel *named_kernel(std::string_view name) {
 }
 
 int64_t work_bytes(std::string_view name, int64_t n) {
-    const int64_t itemsize = name.ends_with("_f32") ? sizeof(float) : sizeof(double);
+    const int64_t itemsize = name.ends_with("_f32")    ? sizeof(float)
+                             : name.ends_with("_c128") ? sizeof(Complex)
+                                                       : sizeof(double);
     const auto is = [&](const char *stem) { return name.substr(0, name.find('_')) == stem; };
     if (is("syevd")) return (1 + 6 * n + 2 * n * n) * itemsize + (3 + 5 * n) * static_cast<int64_t>(sizeof(int));
     if (is("det") || is("cofactor")) return n * n * (is("det") ? 1 : 2) * itemsize + n * static_cast<int64_t>(sizeof(int));

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cmath>
 #include <complex>
 #include <cstring>
 
@@ -137,7 +138,8 @@ int32_t stacks(char *const *pointers, const int64_t *sizes, int64_t begin, int64
     auto *data = reinterpret_cast<void *>(sizes[1]);
     const int64_t n_arguments = sizes[2], n_core = sizes[3], n_strides = sizes[4];
     const bool is_checked = sizes[5] != 0;
-    const int64_t *core = sizes + 6, *steps = core + n_core; // then the core strides follow
+    const int64_t n_finite = sizes[6];
+    const int64_t *core = sizes + 7, *steps = core + n_core; // then the core strides follow
     npy_intp dimensions[1 + MOST_DIMENSIONS];
     dimensions[0] = 1;
     std::copy_n(core, n_core, dimensions + 1);
@@ -146,6 +148,8 @@ int32_t stacks(char *const *pointers, const int64_t *sizes, int64_t begin, int64
     for (int64_t item = begin; item < end; item++) {
         char *given[MOST_ARGUMENTS];
         for (int64_t k = 0; k < n_arguments; k++) given[k] = pointers[k] + item * steps[k];
+        const auto *numbers = reinterpret_cast<const double *>(given[0]);
+        if (!std::all_of(numbers, numbers + n_finite, [](double x) { return std::isfinite(x); })) return INVALID;
         if (is_checked) std::feclearexcept(FE_INVALID);
         function(given, dimensions, strides, data);
         if (is_checked && std::fetestexcept(FE_INVALID)) {

@@ -18,9 +18,9 @@ UfuncLoop loop_of(PyObject *ufunc, int64_t number); // the loop of its `types[nu
 // elements: pointers are those of the arguments that lie in memory; sizes (function, data, n arguments, how many of
 // them are read, n dimensions, extents, and of each argument: the number of its pointer or -1, its itemsize in the
 // loop, the number of its conversion, strides in bytes); the extent is the number of elements.
-// stacks: sizes (function, data, n arguments, n core dimensions, n core strides, is checked, core dimensions, of each
-// argument its stride in bytes from one item of the stack to the next, core strides as NumPy has them); the extent is
-// the number of items. If it is checked, a floating-point exception "invalid" is a status: so the loops of numpy.linalg
+// stacks: sizes (function, data, n arguments, n core dimensions, n core strides, is checked, how many
+// doubles of argument 0 must be finite, core dimensions, of each argument its stride in bytes from one item of the
+// stack to the next, core strides as NumPy has them); the extent is the number of items. If it is checked, a floating-point exception "invalid" is a status: so the loops of numpy.linalg
 // say that they have failed.
 Kernel *ufunc_kernel(std::string_view name); // nullptr: there is none
 
