@@ -16,7 +16,7 @@ import numpy as np
 from wengert.codegen import vecmath
 from wengert.codegen.calls import Call, GuardCall, KernelCall, NestedCall, callback, describe, short
 from wengert.codegen.contract import contraction
-from wengert.codegen.fourier import transform
+from wengert.codegen.fourier import by_numpy, transform
 from wengert.codegen.lapack import routine
 from wengert.codegen.loops import Whole
 from wengert.codegen.loops import emit as emit_loop
@@ -198,7 +198,7 @@ def _sort(step: PlanStep, instr: Instr, kernel: Sort, target: Target) -> Call:
 
 def _routine(step: PlanStep, instr: Instr, kernel: Routine, target: Target) -> Call:
     if kernel.is_of_complex:
-        return transform(step) or callback(step, "computed by scipy.fft")
+        return transform(step) or by_numpy(step, kernel) or callback(step, "computed by scipy.fft")
     return routine(step, kernel) or stack_call(step, kernel) or callback(step, "no native lowering")
 
 

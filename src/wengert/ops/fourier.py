@@ -108,7 +108,7 @@ rfft = linear(  # of x real, along one axis of length n: the first n // 2 + 1 bi
     lambda x, *, axis, forward, norm: _compiled().r2c(x, (axis,), forward, norm),
     name="rfft",
     type=_half_type,
-    kernel=BY_SCIPY,
+    kernel=Routine("fourier.rfft", is_of_complex=True),
     transpose=_rfft_transpose,
     bind=lambda avals, *, axis, forward, norm: partial(_compiled().r2c, axes=(axis,), forward=forward, inorm=norm),
     batch=_rfft_batch,
@@ -137,7 +137,7 @@ irfft = linear(  # n real numbers of the first bins of their spectrum; an imagin
     lambda x, *, axis, n, forward, norm: _compiled().c2r(x, (axis,), n, forward, norm),
     name="irfft",
     type=_whole_type,
-    kernel=BY_SCIPY,
+    kernel=Routine("fourier.irfft", is_of_complex=True),
     transpose=_irfft_transpose,
     bind=lambda avals, *, axis, n, forward, norm: partial(
         _compiled().c2r, axes=(axis,), lastsize=n, forward=forward, inorm=norm

@@ -9,14 +9,15 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import convert, equal
+from wengert.ops.elementwise import cast, convert, equal, greater, select
 from wengert.ops.index import INTP
 from wengert.ops.kernels import Routine
 from wengert.ops.linalg.factors import is_factored, lu, lu_inv, lu_solve
-from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, same_type, square, swap, triangle
+from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, in_double, same_type, square, swap, triangle
 from wengert.ops.op import op
+from wengert.ops.reduce import max_
 from wengert.ops.shape import expand, iota, reshape, transpose
-from wengert.tape import Atom, Aval
+from wengert.tape import Atom, Aval, Lit
 
 
 def _solution_type(name: str) -> Callable[..., Aval]:
@@ -186,10 +187,24 @@ def pinv_pullback(ct: Atom, x: Atom, y: Atom, *, rcond: float) -> Any:
     return beside + across - matmul(adjoint(y), matmul(ct, adjoint(y)))
 
 
+def _pinv_expansion(x: Atom, *, rcond: float) -> Any:
+    """v s⁻¹ uᴴ without what is small, as NumPy does it."""
+    if not x.aval.size:
+        return pinv(x, rcond=rcond)
+    u, s, vh = in_double("svd")(conj(x), full=False)
+    last = s.aval.ndim - 1
+    greatest = max_(s, axis=(last,))
+    is_large = greater(s, rcond * reshape(greatest, shape=(*greatest.aval.shape, 1)))
+    inverse = select(is_large, 1 / select(is_large, s, Lit(1, s.aval.dtype)), Lit(0, s.aval.dtype))
+    rows = cast(reshape(inverse, shape=(*inverse.aval.shape, 1)), x.aval.dtype) * swap(u)
+    return matmul(swap(vh), rows)
+
+
 pinv = op(  # Moore and Penrose's; singular values below rcond times the largest count as zero
     lambda x, *, rcond: np.linalg.pinv(x, rcond),
     name="pinv",
     type=lambda x, *, rcond: Aval((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
+    expansion=_pinv_expansion,
     cost=cubic(20),
     pushforward=pinv_pushforward,
     pullback=[pinv_pullback],

@@ -160,6 +160,49 @@ int32_t stacks(char *const *pointers, const int64_t *sizes, int64_t begin, int64
     return 0;
 }
 
+// ------------------------------------------------------------------------------------------------ Fourier transforms
+
+enum Finish : int64_t { MIRROR = 1, CONJUGATE = 2, REVERSE = 4 };
+
+// What is made of a line of n numbers, m of which the loop has written.
+template <class T> void finish(char *line, int64_t step, int64_t n, int64_t m, int64_t how) {
+    const auto at = [&](int64_t k) -> T * { return reinterpret_cast<T *>(line + k * step); };
+    if (how & CONJUGATE)
+        for (int64_t k = 0; k < m; k++) at(k)[1] = -at(k)[1];
+    if (how & MIRROR)
+        for (int64_t k = m; k < n; k++) at(k)[0] = at(n - k)[0], at(k)[1] = -at(n - k)[1];
+    if (how & REVERSE) // of real numbers
+        for (int64_t i = 1, j = n - 1; i < j; i++, j--) std::swap(*at(i), *at(j));
+}
+
+int32_t transforms(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
+    auto *function = reinterpret_cast<Function *>(sizes[0]);
+    auto *data = reinterpret_cast<void *>(sizes[1]);
+    const int64_t n_in = sizes[2], n_out = sizes[3], how = sizes[6], ndim = sizes[9];
+    const bool is_single = sizes[8] != 0;
+    const int64_t *extents = sizes + 10, *from = extents + ndim, *to = from + ndim;
+    double factor;
+    std::memcpy(&factor, sizes + 7, sizeof(factor));
+    const float single = static_cast<float>(factor);
+    const void *scale = is_single ? static_cast<const void *>(&single) : &factor;
+    const npy_intp dimensions[] = {1, n_in, n_out}, steps[] = {0, 0, 0, sizes[4], sizes[5]};
+    for (int64_t line = begin; line < end; line++) {
+        char *in = pointers[0], *out = pointers[1];
+        int64_t rest = line;
+        for (int64_t d = ndim - 1; d >= 0; d--) {
+            in += rest % extents[d] * from[d];
+            out += rest % extents[d] * to[d];
+            rest /= extents[d];
+        }
+        char *given[] = {in, static_cast<char *>(const_cast<void *>(scale)), out};
+        function(given, dimensions, steps, data);
+        if (how == 0) continue;
+        const int64_t whole = how & MIRROR ? n_in : n_out;
+        is_single ? finish<float>(out, sizes[5], whole, n_out, how) : finish<double>(out, sizes[5], whole, n_out, how);
+    }
+    return 0;
+}
+
 } // namespace
 
 UfuncLoop loop_of(PyObject *ufunc, int64_t number) {
@@ -171,6 +214,7 @@ UfuncLoop loop_of(PyObject *ufunc, int64_t number) {
 
 Kernel *ufunc_kernel(std::string_view name) {
     if (name == "elements") return elements;
+    if (name == "transforms") return transforms;
     return name == "stacks" ? stacks : nullptr;
 }
 
