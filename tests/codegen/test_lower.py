@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
 from scipy import special
 
 import wengert as wg
@@ -52,7 +53,9 @@ def what(call: Call) -> str:
         pytest.param(lambda x: x if x > 0 else -x, (1.0,), ["nest", "guard", "copy"], id="a guard"),
         pytest.param(lambda x: special.gammaln(x), (X,), ["elements"], id="a loop of SciPy's"),
         pytest.param(lambda x: x * 2, (X.astype(np.float16),), ["elements"], id="a loop of NumPy's"),
-        pytest.param(lambda a: np.linalg.pinv(a), (A,), ["callback"], id="no native code"),
+        pytest.param(lambda a: np.linalg.svd(a)[1], (A,), ["stacks"], id="a loop of numpy.linalg"),
+        pytest.param(lambda x: np.fft.rfft(x), (X[:12],), ["transforms"], id="a loop of numpy.fft"),
+        pytest.param(lambda x: scipy.fft.dct(x), (X,), ["callback"], id="no native code"),
         pytest.param(lambda x: x.astype(np.float16), (X,), ["callback"], id="no native dtype"),
     ],
 )
@@ -63,7 +66,7 @@ def test_which_call_does_a_step(f: Callable[..., Any], args: tuple[Any, ...], wa
 @pytest.mark.parametrize(
     ("f", "args", "why"),
     [
-        (lambda a: np.linalg.pinv(a), (A,), "no native lowering"),
+        (lambda x: scipy.fft.dct(x), (X,), "computed by scipy.fft"),
         (lambda x: x.astype(np.float16), (X,), "a dtype without native code"),
         (lambda x: wg.broadcast(special.gammaln, x), (X,), "gammaln: no native lowering"),
     ],

@@ -1,4 +1,4 @@
-"""Elementwise steps by compiled loops of NumPy's and SciPy's: their bits, whatever dtypes, shapes and strides."""
+"""Steps by compiled loops of NumPy's and SciPy's: their bits, whatever dtypes, shapes and strides."""
 
 from __future__ import annotations
 
@@ -110,3 +110,103 @@ def test_an_error_that_scipy_was_told_to_raise_is_raised() -> None:
     with sp.errstate(all="raise"), pytest.raises(sp.SpecialFunctionError):
         f(-np.ones(5))
     np.testing.assert_array_equal(f(-np.ones(5)), np.inf)
+
+
+# ------------------------------------------------------------------------------------------------------------ stacks
+
+
+def drawn(*shape: int, dtype: str) -> Any:
+    x = RNG.standard_normal(shape) + (1j * RNG.standard_normal(shape) if dtype[0] == "c" else 0)
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8"])
+def test_linear_algebra_is_numpys(dtype: str) -> None:
+    for f, shape in [
+        (np.linalg.svd, (5, 3)),
+        (lambda a: np.linalg.svd(a, full_matrices=False), (2, 3, 6)),
+        (np.linalg.qr, (3, 7, 5)),
+        (np.linalg.qr, (40, 40)),
+        (lambda a: np.linalg.qr(a, "complete"), (9, 2)),
+        (np.linalg.eigh, (2, 3, 5, 5)),
+        (np.linalg.eig, (2, 6, 6)),
+    ]:
+        a = drawn(*shape, dtype=dtype)
+        got, want = native(lambda a, f=f: f(a), a)(a), f(a)
+        for mine, theirs in zip(*[tuple(r) if isinstance(r, tuple) else (r,) for r in (got, want)], strict=True):
+            is_real = np.asarray(theirs).dtype.kind == "f" and np.asarray(mine).dtype.kind == "c"
+            np.testing.assert_array_equal(mine, theirs.astype(mine.dtype) if is_real else theirs)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8"])
+def test_pseudo_inverses_leave_out_what_is_small(dtype: str) -> None:
+    for a in (drawn(5, 3, dtype=dtype), drawn(2, 3, 4, dtype=dtype), np.ones((3, 3), dtype), np.zeros((2, 3), dtype)):
+        tolerance = 1e-13 if dtype in ("f8", "c16") else 1e-5
+        np.testing.assert_allclose(native(np.linalg.pinv, a)(a), np.linalg.pinv(a), tolerance, tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["c16", "c8"])
+def test_complex_matrices_are_factored_by_lapack(dtype: str) -> None:
+    rtol = 1e-12 if dtype == "c16" else 1e-4
+    for n in (1, 3, 30):
+        a = drawn(2, n, n, dtype=dtype) + (2 if n > 3 else n) * np.eye(n, dtype=dtype)
+        b = drawn(2, n, 2, dtype=dtype)
+        for f in (
+            lambda a, b: np.linalg.solve(a, b),
+            lambda a, b: np.linalg.inv(a),
+            lambda a, b: tuple(np.linalg.slogdet(a)),
+            lambda a, b: np.linalg.det(a),
+            lambda a, b: np.linalg.cholesky(a @ np.conj(np.swapaxes(a, 1, 2))),
+        ):
+            got, want = native(f, a, b)(a, b), f(a, b)
+            for mine, theirs in zip(*[r if isinstance(r, tuple) else (r,) for r in (got, want)], strict=True):
+                assert np.asarray(mine).dtype == np.asarray(theirs).dtype
+                np.testing.assert_allclose(mine, theirs, rtol=rtol, atol=rtol)
+            loss = lambda a, b, f=f: sum(
+                np.sum(np.abs(y) ** 2) for y in (lambda y: y if type(y) is tuple else (y,))(f(a, b))
+            )
+            gradient = wg.grad(lambda a, b, loss=loss: np.log(loss(a, b)), argnums=(0, 1))
+            native(gradient, a, b)
+            for mine, plain in zip(wg.jit(gradient)(a, b), gradient(a, b), strict=True):
+                np.testing.assert_allclose(mine, plain, rtol=100 * rtol, atol=100 * rtol)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.linalg.svd(a)[1],
+        lambda a: np.linalg.eig(a)[0],
+        lambda a: np.linalg.eigh(a + 0j)[0],
+        lambda a: np.linalg.inv(a + 0j),
+        lambda a: np.linalg.qr(a)[1],
+    ],
+)
+def test_what_is_not_finite_is_numpys(f: Callable[..., Any], bad: float) -> None:
+    """One of a stack; the others are right."""
+    a = np.stack([np.eye(3), np.diag([1.0, bad, 2])])
+    program = native(f, np.stack([np.eye(3)] * 2))
+    try:
+        want = f(a)
+    except np.linalg.LinAlgError as error:
+        with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+            program(a)
+    else:
+        np.testing.assert_array_equal(program(a), want)
+    np.testing.assert_array_equal(program(np.stack([np.eye(3)] * 2)), f(np.stack([np.eye(3)] * 2)))
+
+
+def test_singular_complex_matrices_are_refused() -> None:
+    singular = np.ones((2, 2)) + 0j
+    for f in (np.linalg.inv, lambda a: np.linalg.solve(a, a)):
+        with pytest.raises(np.linalg.LinAlgError, match="ingular"):
+            native(f, np.eye(2) + 0j)(singular)
+    np.testing.assert_array_equal(native(np.linalg.det, singular)(singular), 0)
+
+
+def test_derivatives_of_decompositions() -> None:
+    a = RNG.standard_normal((4, 3))
+    check(lambda a: np.sum(np.linalg.svd(a, compute_uv=False) ** 3), a)
+    check(lambda a: np.sum(np.linalg.qr(a)[1] ** 3), a)
+    check(lambda a: np.sum(np.abs(np.linalg.eig(a[:3])[0]) ** 2), a)
+    check(lambda a: np.sum(np.linalg.pinv(a) ** 2), a)

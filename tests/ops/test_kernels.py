@@ -36,14 +36,18 @@ def test_defaults_are_filled_in() -> None:
         assert same == Routine("a") and hash(same) == hash(Routine("a")) and repr(same) == repr(Routine("a"))
     assert (
         repr(Routine("a"))
-        == "Routine(routine='a', needs_room=False, further_rows=0, is_partial=False, is_of_complex=False)"
+        == "Routine(routine='a', needs_room=False, further_rows=0, is_partial=False, is_of_complex=False, "
+        "takes_complex=False, gufunc=None, needs_finite=False)"
     )
     assert Callback() == Callback("no native lowering") != Callback("another reason")
 
 
 def test_what_cannot_be_bound_is_refused() -> None:
     """With the class and its fields, so that a misspelt name shows."""
-    signature = r"Routine\(routine, needs_room=False, further_rows=0, is_partial=False, is_of_complex=False\): "
+    signature = (
+        r"Routine\(routine, needs_room=False, further_rows=0, is_partial=False, is_of_complex=False, "
+        r"takes_complex=False, gufunc=None, needs_finite=False\): "
+    )
     with pytest.raises(TypeError, match=signature + "no such field: need_room$"):
         Routine("lapack.potrf", need_room=True)
     with pytest.raises(TypeError, match=signature + "no value given: routine$"):

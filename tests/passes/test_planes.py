@@ -116,7 +116,7 @@ def test_inputs_captures_and_results_lie_anywhere() -> None:
 
 def test_what_python_computes_is_given_whole_arrays() -> None:
     def f(a: Any) -> Any:
-        return np.linalg.inv(a @ a) * 1j
+        return np.cumprod(a @ a, axis=0) * 1j
 
     a = draw(3, 3) + 3 * np.eye(3)
     np.testing.assert_allclose(wg.jit(f)(a), f(a), rtol=1e-10)

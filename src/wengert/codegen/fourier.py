@@ -1,5 +1,5 @@
-"""Fourier transforms: by the runtime's own code where complex numbers lie along the last axis and their number is a power
-of two, else by the compiled loops of numpy.fft, one axis after the other."""
+"""Fourier transforms: of complex numbers along the last axis, if their number is a power of two, by the runtime's own
+code; others by the compiled loops of numpy.fft, one axis after the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def transform(step: PlanStep) -> KernelCall | None:
     logarithm = n.bit_length() - 1
     if n != 1 << max(logarithm, 0) or not SHORTEST <= logarithm <= LONGEST or not y.aval.size:
         return None
-    if instr.params["axes"] != (x.aval.ndim - 1,) or x.aval.dtype != y.aval.dtype or y.aval.dtype.char not in "FD":
+    if instr.params.get("axes") != (x.aval.ndim - 1,) or x.aval.dtype != y.aval.dtype or y.aval.dtype.char not in "FD":
         return None
     if not is_c_order(x) or not is_c_order(y):
         return None

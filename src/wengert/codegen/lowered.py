@@ -127,7 +127,7 @@ def _lowered(step: PlanStep, target: Target) -> Call | NestedCall:
         call, order = known
         return call._replace(places=tuple([places[k] for k in order]), instr=step.instr)
     call = lower(step, target)
-    if isinstance(call, KernelCall):
+    if isinstance(call, KernelCall) and call.then is None:  # what follows has places of its own
         number = {id(p): k for k, p in reversed(list(enumerate(places)))}
         if all(id(p) in number for p in call.places):
             if len(_templates) > 4096:

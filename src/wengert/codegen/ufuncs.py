@@ -81,7 +81,9 @@ def stack_call(step: PlanStep, kernel: Routine) -> KernelCall | None:
     if number is None:
         return None
     cores = [re.findall(r"\w+", one) for one in re.findall(r"\(([^)]*)\)", ufunc.signature)]
-    if [p.aval.ndim - len(core) for p, core in zip(places, cores, strict=True)] != [step.ins[0].aval.ndim - 2] * len(cores):
+    if [p.aval.ndim - len(core) for p, core in zip(places, cores, strict=True)] != [step.ins[0].aval.ndim - 2] * len(
+        cores
+    ):
         return None
     extents: dict[str, int] = {}
     for p, core in zip(places, cores, strict=True):
@@ -89,7 +91,9 @@ def stack_call(step: PlanStep, kernel: Routine) -> KernelCall | None:
     if 0 in extents.values():
         return None
     strides = [c_strides(p.aval)[p.aval.ndim - len(core) :] for p, core in zip(places, cores, strict=True)]
-    items = [p.aval.dtype.itemsize * math.prod([extents[c] for c in core]) for p, core in zip(places, cores, strict=True)]
+    items = [
+        p.aval.dtype.itemsize * math.prod([extents[c] for c in core]) for p, core in zip(places, cores, strict=True)
+    ]
     first = dtypes[0].itemsize // 8 * math.prod([extents[c] for c in cores[0]]) if kernel.needs_finite else 0
     flat = [s for row in strides for s in row]
     sizes = (len(places), len(extents), len(flat), 1, first, *extents.values(), *items, *flat)

@@ -30,7 +30,17 @@ def address(name: str) -> int:
     name, _, logarithm = name.partition(":")
     if logarithm:
         _native.prepare_fourier(int(logarithm))
-    elif name.partition("_")[0] not in ("copy", "scan", "while", "sort", "argsort", "argselect", "elements", "stacks", "transforms"):
+    elif name.partition("_")[0] not in (
+        "copy",
+        "scan",
+        "while",
+        "sort",
+        "argsort",
+        "argselect",
+        "elements",
+        "stacks",
+        "transforms",
+    ):
         _connect(BLAS)
         if not name.startswith("gemm_"):
             _connect(LAPACK)

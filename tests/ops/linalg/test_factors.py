@@ -36,10 +36,10 @@ def test_a_matrix_is_factored_once(name: str) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-13)
 
 
-def test_complex_matrices_are_not_factored_apart() -> None:
+def test_complex_matrices_are_factored_once() -> None:
     f = lambda a, b: np.linalg.solve(a, b) + np.linalg.slogdet(a)[1] + np.linalg.inv(a)[0]
     tape = passes.run(wg.trace(f)(A + 1j, B), (*passes.PIPELINE, passes.expand))
-    assert "lu" not in {i.op.name for i in tape.instrs}
+    assert [i.op.name for i in tape.instrs].count("lu") == 1
     np.testing.assert_allclose(wg.jit(f)(A + 1j, B), f(A + 1j, B), rtol=1e-12)
 
 

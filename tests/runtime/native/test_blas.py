@@ -252,9 +252,12 @@ def test_matrices_that_have_no_answer():
 def test_names():
     for stem in ("gemm", "potrf", "getrf", "getrs", "getri", "slogdet", "det", "cofactor", "trsm", "jacobi"):
         assert kernel_address(f"{stem}_f64") != kernel_address(f"{stem}_f32") != 0
+        if stem not in ("gemm", "jacobi"):
+            assert kernel_address(f"{stem}_c128") != kernel_address(f"{stem}_c64") != 0
+    assert kernel_address("qr_f64") != kernel_address("qr_c128") != 0
     with pytest.raises(KeyError):
         kernel_address("gemm_f16")
-    with pytest.raises(ValueError, match="dgeqrf"):
-        set_routines({"dgeqrf": 1})
+    with pytest.raises(ValueError, match="dgeqp3"):
+        set_routines({"dgeqp3": 1})
     assert work_bytes("gemm_f64", 10) == 0
     assert work_bytes("cofactor_f32", 3) == 4 * (9 + 9) + 12
