@@ -190,7 +190,7 @@ def _eigh_name(*, lower: bool, any_vectors: bool) -> str:
 
 
 def _eigh_expansion(x: Atom, *, lower: bool, any_vectors: bool) -> Any:
-    """In double precision, as NumPy does, where the vectors must have NumPy's signs."""
+    """Return the op in double precision, as NumPy has it, where the vectors must have NumPy's signs."""
     is_free = any_vectors and x.aval.dtype.char == "f"
     made = eigh if is_free else in_double("eigh")
     return made(x, lower=lower, any_vectors=any_vectors)
