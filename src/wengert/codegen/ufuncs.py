@@ -77,7 +77,9 @@ def stack_call(step: PlanStep, kernel: Routine) -> KernelCall | None:
         return None
     ufunc = getattr(np.linalg._umath_linalg, kernel.gufunc(**instr.params), None)  # type: ignore[attr-defined]
     dtypes = [p.aval.dtype for p in places]
-    number = _number_of(ufunc, dtypes) if isinstance(ufunc, np.ufunc) else None
+    if not isinstance(ufunc, np.ufunc) or ufunc.signature is None:
+        return None
+    number = _number_of(ufunc, dtypes)
     if number is None:
         return None
     cores = [re.findall(r"\w+", one) for one in re.findall(r"\(([^)]*)\)", ufunc.signature)]
