@@ -75,7 +75,7 @@ def stack_call(step: PlanStep, kernel: Routine) -> KernelCall | None:
     assert instr is not None
     if kernel.gufunc is None or not all(map(is_c_order, places)):
         return None
-    ufunc = getattr(np.linalg._umath_linalg, kernel.gufunc(**instr.params), None)  # type: ignore[attr-defined]
+    ufunc = getattr(np.linalg._umath_linalg, kernel.gufunc(**instr.params), None)
     dtypes = [p.aval.dtype for p in places]
     if not isinstance(ufunc, np.ufunc) or ufunc.signature is None:
         return None
