@@ -301,7 +301,8 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
     if mask is not None:
         if np.broadcast_shapes(mask.mask.aval.shape, value.aval.shape) != y.shape:
             value = broadcast_to(value, shape=y.shape)  # so that a sum over repeated axes counts every repeat
-        return Masked(mask.mask, value, mask.holds)
+        is_clean = mask.is_clean and type(partial) is Lit and bool(np.isfinite(partial.value))  # zeros stay zero
+        return Masked(mask.mask, value, mask.holds, is_clean)
     if fill and value.aval.shape == ():
         return Fill(value, Aval(y.shape, value.aval.dtype))
     if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)

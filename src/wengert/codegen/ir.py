@@ -336,6 +336,12 @@ class Function:
         self._allocas.append(f"  {name} = alloca {kind}, i64 {count}, align {align}")
         return name
 
+    def zeroed(self) -> str:
+        """Eight bytes of zeros on the stack."""
+        name = self.alloca("i64", 1, 8)
+        self._allocas.append(f"  store i64 0, ptr {name}")
+        return name
+
     def scratch(self, kind: str, count: int, align: int) -> str:
         """Memory on the stack that all who ask for the same share: it must be read before it is written again."""
         size = kind, count, align
@@ -473,6 +479,14 @@ def select(c: Value, a: Operand, b: Operand) -> Value:
     like: Any = a if isinstance(a, Value) else b
     first, second = like.like(a), like.like(b)
     return c.f.pure(f"select {c.typed}, {first.typed}, {second.typed}", first.dtype, first.lanes)
+
+
+def greatest(f: Function, i: Index, limit: Index) -> Index:
+    """The greater of two indices."""
+    if isinstance(i, int) and isinstance(limit, int):
+        return max(i, limit)
+    i, limit = f.index(i), f.index(limit)
+    return select(i > limit, i, limit)
 
 
 def least(f: Function, i: Index, limit: Index) -> Index:

@@ -55,6 +55,7 @@ from wengert.ops.kernels import (
     Scatter,
     Search,
     Sort,
+    Stencil,
 )
 from wengert.passes.plan.places import Place, PlanStep
 from wengert.tape import Aval, Instr
@@ -207,6 +208,7 @@ LOWERING: dict[type[Kernel], Callable[[PlanStep, Instr, Any, Target], Call | Nes
     Map: _pointwise,
     MapTape: _pointwise,
     Fused: _loops,
+    Stencil: _loops,
     Reduce: _loops,
     Iota: _iota,
     Contract: _contraction,

@@ -64,6 +64,11 @@ class Kernel:
     result may have the memory of an operand."""
     joins = False
     """The operands are the parts of the result, each to be written into its place."""
+    placing = ""
+    """How a region of the result comes about whose layout is known: "zeros" (operand 0 in a region, zeros around it),
+    "set" or "add" (operand 1 in a region of operand 0), "joined" (all operands, side by side)."""
+    reads_beside = False
+    """An element of the result is made of elements of operands that stand at other places than it does."""
     takes_any_dtype = False
     """It needs no arithmetic, so that the plan takes care of arrays of every dtype."""
 
@@ -175,6 +180,15 @@ class Fused(Kernel):
     writes_anywhere = True
 
 
+class Stencil(Kernel):
+    """Maps of views, of regions and of what was written into regions, one element at a time: parameter ``body`` is the
+    tape, of which the result is the one output. Parameter ``has_edges`` says whether elements near the edges of the
+    result are made otherwise than those within."""
+
+    writes_anywhere = True
+    reads_beside = True
+
+
 class Region(NamedTuple):
     """A part of an array's memory: its beginning and its strides, both in the unit of the strides given."""
 
@@ -271,6 +285,7 @@ class Join(Moves):
     """Operands one after the other along parameter ``axis``."""
 
     joins = True
+    placing = "joined"
     writes_anywhere = True
 
 
@@ -307,9 +322,15 @@ class Write(Kernel):
     combine: str
     layout: Layout
 
+    @property
+    def placing(self) -> str:
+        return self.combine
+
 
 class Embed(Moves):
     """Zeros, with operand 0 broadcast and written in a region."""
+
+    placing = "zeros"
 
     layout: Layout
 

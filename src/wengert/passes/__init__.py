@@ -19,6 +19,7 @@ from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.hoist import hoist
 from wengert.passes.join_windows import join_windows
+from wengert.passes.merge_carries import merge_carries
 from wengert.passes.number_guards import number_guards
 from wengert.passes.output_masks import output_masks
 from wengert.passes.planes import planes
@@ -27,6 +28,7 @@ from wengert.passes.rematerialise import rematerialise
 from wengert.passes.reroll import reroll
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, use_identities
+from wengert.passes.stencils import stencils
 from wengert.passes.transpose_products import transpose_products
 from wengert.tape import Tape, check
 from wengert.tracing.counted import RunCounts
@@ -65,15 +67,17 @@ PIPELINE: tuple[Pass, ...] = (
 BEFORE_KERNELS: tuple[Pass, ...] = (
     # These turn a tape into one of kernels: no derivative is taken of it afterwards, and it is not batched.
     expand,  # first: the other passes work on the steps that it puts in
+    merge_carries,  # before all passes that look at what a loop hands on
     planes,  # before all passes that ask for kernels, which take real numbers alone
     transpose_products,  # before fuse, which joins products with their readers
     schedule,  # before fuse, which joins steps that stand near each other
     recompute,  # when the order is final, so that the steps between two readers are known; before fuse, which takes its
+    stencils,  # before fuse, which takes each as one map; after recompute, which knows maps alone
     fuse,  # on the steps that are left, in the order in which they will run
     rematerialise,  # after fuse, when the arrays between kernels are known
 )
 
-ASK_WHAT_IS_NATIVE = frozenset([recompute, fuse, rematerialise])
+ASK_WHAT_IS_NATIVE = frozenset([recompute, stencils, fuse, rematerialise])
 """The passes that must know which scalar functions have machine code: ``run_pass(tape, is_native)``."""
 ROLL_LOOPS = frozenset([with_loops_of_any_count, reroll])
 """The passes that ``jit(f, reroll=False)`` leaves out."""

@@ -45,7 +45,18 @@ result of these dtypes."""
 class Cluster:
     """The numbers of instructions that become one."""
 
-    __slots__ = ("axes", "foreign", "has_contraction", "is_open", "is_product", "kept", "members", "space")
+    __slots__ = (
+        "axes",
+        "foreign",
+        "has_contraction",
+        "has_edges",
+        "is_open",
+        "is_product",
+        "kept",
+        "length",
+        "members",
+        "space",
+    )
 
     def __init__(self, space: tuple[int, ...], member: int) -> None:
         self.space = space
@@ -54,9 +65,17 @@ class Cluster:
         self.kept: tuple[int, ...] | None = None
         """The shape after reduction; None if nothing has been reduced."""
         self.has_contraction = self.is_product = False
+        self.has_edges = False
+        """Whether a stencil in it has edges; then nothing is reduced in it."""
+        self.length = 0
+        """The steps of the stencils in it."""
         self.is_open = True
         self.foreign: set[Any] = set()
         """The arrays that the cluster reads from outside; after a contraction, its own operands are not among them."""
+
+    @property
+    def steps(self) -> int:
+        return len(self.members) + self.length
 
     @property
     def is_of_scalars(self) -> bool:
@@ -66,7 +85,7 @@ class Cluster:
 def fuse(tape: Tape, is_native: IsNative) -> Tape:
     """Turn clusters of maps and reductions into single instructions; dead instructions are dropped."""
     tape = drop_dead(tape)  # else a cluster might lose the reduction that its last values stand behind
-    kinds = _kinds(tape, is_native)
+    kinds = kinds_of(tape, is_native)
     found = _fused(tape, kinds, False)
     if len(tape.instrs) > LONG and _are_of_many_kinds(found):
         return _fused(tape, kinds, True)
@@ -96,7 +115,8 @@ def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
         if kind == "map":
             shape = instr.outs[0].aval.shape
             is_bounded = are_bounded and _size(shape) <= SMALL
-            fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of, is_bounded)]
+            is_beside = instr.op.kernel.reads_beside  # then what it reads must be in memory
+            fitting = [c for c in near if not is_beside and _takes_map(c, shape, instr, cluster_of, is_bounded)]
             if has_many_scalars and not shape:
                 fitting = [c for c in fitting if c.is_of_scalars]
             chosen = _merged(fitting, shape, home, cluster_of, tape, is_bounded)
@@ -106,6 +126,8 @@ def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
                 chosen = Cluster(shape, k)
             else:
                 chosen.members.append(k)
+            chosen.length += _steps_within(instr)
+            chosen.has_edges |= _has_edges(instr)
             chosen.foreign.update(_foreign(instr, chosen, cluster_of))
         elif kind == "fold":
             (x,), axes = instr.ins, instr.params["axis"]
@@ -135,7 +157,7 @@ def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
     return _rewritten(tape, home, has_many_scalars)
 
 
-def _kinds(tape: Tape, is_native: IsNative) -> list[str]:
+def kinds_of(tape: Tape, is_native: IsNative) -> list[str]:
     """The kind of each instruction, found once for all that are alike, since a long tape has few different ones."""
     known: dict[Any, str] = {}
     kinds: list[str] = []
@@ -155,6 +177,8 @@ def kind_of(instr: Instr, is_native: IsNative) -> str:
     kernel = op.kernel
     if any(a.aval.dtype not in NATIVE_DTYPES for a in (*ins, *outs)):
         return ""
+    if kernel.reads_beside:
+        return "map"  # it was made of native steps
     if kernel.is_pointwise:
         steps = [instr] if kernel.function else params["body"].instrs
         return "map" if outs[0].aval.size and all(_is_native_map(i, is_native) for i in steps) else ""
@@ -195,7 +219,7 @@ def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
 def _takes_map(
     c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster], is_bounded: bool
 ) -> bool:
-    if len(c.members) >= MAX_MEMBERS or (c.is_product and not _is_cheap(instr)):
+    if c.steps >= MAX_MEMBERS or (c.is_product and not _is_cheap(instr)):
         return False
     if is_bounded and _reads_too_many(c, _foreign(instr, c, cluster_of)):
         return False
@@ -216,6 +240,14 @@ def _reads_too_many(c: Cluster, others: set[Any]) -> bool:
     return len(others) > limit or len(c.foreign | others) > limit
 
 
+def _steps_within(instr: Instr) -> int:
+    return len(instr.params["body"].instrs) if instr.op.kernel.reads_beside else 0
+
+
+def _has_edges(instr: Instr) -> bool:
+    return instr.op.kernel.reads_beside and instr.params["has_edges"]
+
+
 def _size(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
 
@@ -228,7 +260,8 @@ def _takes_fold(c: Cluster, shape: tuple[int, ...], axes: tuple[int, ...]) -> bo
     return (
         c.is_open
         and not c.has_contraction
-        and len(c.members) < MAX_MEMBERS
+        and not c.has_edges
+        and c.steps < MAX_MEMBERS
         and shape == c.space
         and c.axes in (None, axes)
         and c.kept != c.space
@@ -251,7 +284,7 @@ def _merged(
         if c is not chosen and (_runs_beside(c, chosen) or _runs_after(c, chosen)):
             if chosen.is_product and not all(_is_cheap(tape.instrs[k]) for k in c.members):
                 continue
-            is_too_long = len(c.members) + len(chosen.members) >= MAX_MEMBERS
+            is_too_long = c.steps + chosen.steps >= MAX_MEMBERS
             if is_too_long or (is_bounded and _reads_too_many(chosen, c.foreign)):
                 continue
             if chosen.axes is None:
@@ -262,6 +295,8 @@ def _merged(
                 for v in tape.instrs[k].outs:
                     cluster_of[v] = chosen
             chosen.foreign |= c.foreign
+            chosen.length += c.length
+            chosen.has_edges |= c.has_edges
             c.is_open = False
             c.members = []
     return chosen
@@ -271,6 +306,8 @@ def _runs_beside(c: Cluster, chosen: Cluster) -> bool:
     """Whether both are loops over the same space."""
     if c.has_contraction or chosen.has_contraction or c.space != chosen.space:
         return False
+    if (c.has_edges or chosen.has_edges) and not c.axes is chosen.axes is None:
+        return False
     return c.axes is None or chosen.axes is None or c.axes == chosen.axes
 
 
@@ -279,7 +316,8 @@ def _runs_after(c: Cluster, chosen: Cluster) -> bool:
 
     After a fold it cannot: the result may be one or a few numbers, and steps on those do not use vector registers.
     """
-    return chosen.has_contraction and c.kept is None and not c.has_contraction and c.space == chosen.kept
+    is_of_maps = c.kept is None and not c.has_contraction and not c.length
+    return chosen.has_contraction and is_of_maps and c.space == chosen.kept
 
 
 def _sibling(
@@ -296,7 +334,7 @@ def _sibling(
             and c.space == shape
             and c.kept != shape
         ):
-            if len(c.members) < MAX_MEMBERS:
+            if c.steps + _steps_within(instr) < MAX_MEMBERS and not (_has_edges(instr) and c.axes is not None):
                 return c
     return None
 

@@ -47,7 +47,8 @@ def rematerialise(tape: Tape, is_native: IsNative) -> Tape:
         for v in later.ins:
             a = maker.get(v)
             if a is not None and type(v) is Var and v.aval.nbytes >= MIN_BYTES and v.aval.shape == space_of(later):
-                by_maker[a].append(v)
+                if not any(i.op.kernel.reads_beside and v in i.ins for i in body_of(later).instrs):
+                    by_maker[a].append(v)
         for a, needed in by_maker.items():
             earlier = instrs[a]
             if earlier is None or not _is_native_expression(earlier, is_native):

@@ -16,18 +16,20 @@ from wengert.codegen.calls import KernelCall, describe, short
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.channels import FEWEST_AT_ONCE, MOST_TAPS, MOST_TERMS, PART, taps_of
 from wengert.codegen.nests.facts import Facts, are_light_sums
-from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
+from wengert.codegen.nests.nest import Fold, Limits, Load, Nest, Operation, Range, Store
 from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TRANSPOSED, is_transposed
 from wengert.codegen.nests.products import opened, tiling_of
 from wengert.codegen.strides import grain
 from wengert.codegen.target import Target
+from wengert.passes import elements
 from wengert.passes.plan.instructions import MIN_PIECES, PIECE, is_in_code, operands
 from wengert.passes.plan.places import Place, PlanStep
-from wengert.tape import Atom, Aval, Instr, Lit, key_of
+from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var, key_of
 
 WIDE = 128  # lanes: with fewer, adding to memory waits for the addition before (benchmarks/bench_memory.py)
 SHARED = 1 << 20  # multiply-adds of a batch of products that are worth handing to a thread: 20 to 40 us
 PART_ROWS = 64  # rows, or a multiple, that a thread takes of a shared product: it copies the operand that all rows read
+EDGED_POINTS = 256  # likewise, if there are boxes
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 ROLLED_POINTS = 16  # likewise, in a tape whose loops were rolled up: its code serves any number of iterations
 FEWEST_TERMS = 24  # terms of a sum from which on lanes may go along channels, and sums are transposed to be stored
@@ -54,6 +56,9 @@ class _Builder:
         self.any_length = any_length
         self.n_kept = n_kept
         self.loads: list[tuple[str, list[int], bool]] = []
+        self.boxes: list[elements.Box] = []
+        self.box_of: list[int] = []
+        """The number of the box of each load, or -1."""
         self.load_places: list[Place | None] = []
         self.literals: list[tuple[str, bytes]] = []
         self.steps: list[_Operation] = []
@@ -67,20 +72,39 @@ class _Builder:
     def has_reduced(self) -> bool:
         return len(self.extents) > self.n_kept
 
-    def load(self, place: Place, strides: list[int]) -> Ref:
-        """An operand under byte strides, one a dimension."""
-        size = place.aval.dtype.itemsize
-        key = (id(place.buffer), place.offset, tuple(strides), place.aval.dtype)
+    def load(self, place: Place, strides: list[int], box: elements.Box | None = None) -> Ref:
+        """An operand under byte strides, one a dimension; outside of ``box`` it is zero."""
+        size, number = place.aval.dtype.itemsize, self._box(box)
+        key = (id(place.buffer), place.offset, tuple(strides), place.aval.dtype, number)
         if key not in self._known:
             self._known[key] = ("load", len(self.loads))
             self.loads.append((short(place.aval.dtype), [s // size for s in strides], False))
             self.load_places.append(place)
+            self.box_of.append(number)
         return self._known[key]
 
     def index(self, dtype: str, strides: list[int]) -> Ref:
+        return self._index(dtype, strides, -1)
+
+    def inside(self, box: elements.Box) -> Ref:
+        """Whether a point is in ``box``."""
+        key = ("inside", box)
+        if key not in self._known:
+            self._known[key] = self._index("b1", [0] * len(self.extents), self._box(box))
+        return self._known[key]
+
+    def _index(self, dtype: str, strides: list[int], box: int) -> Ref:
         self.loads.append((dtype, strides, True))
         self.load_places.append(None)
+        self.box_of.append(box)
         return "load", len(self.loads) - 1
+
+    def _box(self, box: elements.Box | None) -> int:
+        if box is None or box == elements.whole(self.extents):
+            return -1
+        if box not in self.boxes:
+            self.boxes.append(box)
+        return self.boxes.index(box)
 
     def literal(self, a: Lit) -> Ref:
         key = a.key
@@ -137,7 +161,8 @@ class _Builder:
         if lanes >= 0:
             lanes = next(k for k, g in enumerate(groups) if lanes in g)
         points = int(np.prod(extents, dtype=np.int64)) if extents else 1
-        is_static = points <= (ROLLED_POINTS if self.any_length else STATIC_POINTS) if is_static is None else is_static
+        most = ROLLED_POINTS if self.any_length else EDGED_POINTS if self.boxes else STATIC_POINTS
+        is_static = points <= most if is_static is None else is_static
         is_shared = is_static and (n_kept > 2 or n_kept == lanes + 1 == 2) and points > SHARED
         # then only the number of products, or of rows of a single one, is not in the code
         sizes: list[int] = extents[:1] if is_shared else [] if is_static else list(extents)
@@ -162,6 +187,23 @@ class _Builder:
                     out.append(None)
             return tuple(out)
 
+        def ranges(box: elements.Box, bounded: elements.Box) -> tuple[Range | None, ...]:
+            """The ranges of ``box``, where ``bounded`` has bounds."""
+            out: list[Range | None] = []
+            for g, n in zip(groups, extents, strict=True):
+                inner = n // self.extents[g[0]]  # only the outermost dimension of a group has bounds
+                if bounded[g[0]] == (0, self.extents[g[0]]):
+                    out.append(None)
+                    continue
+                first, end = [i * inner for i in box[g[0]]]
+                if is_static:
+                    out.append((first, end))
+                else:
+                    sizes.extend((first, end))
+                    out.append((None, None))
+            return tuple(out)
+
+        core = elements.core_of(self.extents, self.boxes)
         number = self._numbers()
 
         def operation(step: _Operation) -> Operation:
@@ -171,13 +213,20 @@ class _Builder:
             extents=tuple([None, *extents[1:]] if is_shared else extents if is_static else [None] * len(extents)),
             n_kept=n_kept,
             lanes=lanes,
-            loads=tuple([Load(dtype, strides(row), is_index) for dtype, row, is_index in self.loads]),
+            loads=tuple(
+                [
+                    Load(dtype, strides(row), is_index, box)
+                    for (dtype, row, is_index), box in zip(self.loads, self.box_of, strict=True)
+                ]
+            ),
             literals=tuple(self.literals),
             steps=tuple([operation(s) for s in self.steps]),
             stores=tuple([Store(number[v], dtype, strides(row)) for v, dtype, row, _ in self.stores]),
             folds=tuple([Fold(c, number[v], dtype) for c, v, dtype in self.folds]),
             post=tuple([operation(s) for s in self.post]),
             post_stores=tuple([Store(number[v], dtype, strides(row, 1)) for v, dtype, row, _ in self.post_stores]),
+            core=ranges(core, core) if self.boxes else (),
+            boxes=tuple([Limits(ranges(box, box), elements.is_part(core, box)) for box in self.boxes]),
             has_pieces=n_pieces > 0,
             is_wide=bool(self.folds) and not is_static and 0 <= lanes < n_kept and extents[lanes] >= WIDE,
         )
@@ -347,7 +396,8 @@ class _Builder:
         for d in dims:
             if groups:
                 outer = groups[-1][-1]
-                if all(row[outer] == row[d] * self.extents[d] for row in rows):
+                is_free = all(box[d] == (0, self.extents[d]) for box in self.boxes)
+                if is_free and all(row[outer] == row[d] * self.extents[d] for row in rows):
                     groups[-1].append(d)
                     continue
             groups.append([d])
@@ -468,20 +518,25 @@ class _Lowering:
         return self.b.load(place, self._spread(place, is_post))
 
     def _map(self, i: Instr, is_post: bool) -> None:
+        if i.op.kernel.reads_beside:
+            self.ref[i.outs[0]] = elements.value_of(i.params["body"], _Stencil(self, i))
+            return
         operands = [self._operand(a, is_post) for a in i.ins]
         is_late = is_post and self.b.has_reduced
-        if not i.op.kernel.function:
-            inner: dict[Any, Ref] = dict(zip(i.params["body"].inputs, operands, strict=True))
-            for j in i.params["body"].instrs:
-                refs = [inner[a] if a in inner else self.b.literal(a) for a in j.ins]
-                inner[j.outs[0]] = self._step(j, refs, is_late)
-            last = i.params["body"].outputs[0]
-            value = inner[last] if last in inner else self.b.literal(last)
-        else:
-            value = self._step(i, operands, is_late)
-        self.ref[i.outs[0]] = value
+        self.ref[i.outs[0]] = self.mapped(i, operands, is_late)
         if is_post:
             self.after.add(i.outs[0])
+
+    def mapped(self, i: Instr, operands: Sequence[Ref], is_late: bool = False) -> Ref:
+        """A map's value."""
+        if i.op.kernel.function:
+            return self._step(i, operands, is_late)
+        inner: dict[Any, Ref] = dict(zip(i.params["body"].inputs, operands, strict=True))
+        for j in i.params["body"].instrs:
+            refs = [inner[a] if a in inner else self.b.literal(a) for a in j.ins]
+            inner[j.outs[0]] = self._step(j, refs, is_late)
+        last = i.params["body"].outputs[0]
+        return inner[last] if last in inner else self.b.literal(last)
 
     def _step(self, i: Instr, operands: Sequence[Ref], is_late: bool) -> Ref:
         return self.b.step(i.op.kernel.function, operands, short(i.outs[0].aval.dtype), i.op.is_commutative, is_late)
@@ -510,3 +565,37 @@ class _Lowering:
         self.ref[i.outs[0]] = self.b.fold(add, product, dtype)
         if self.b.has_reduced:
             self.after.add(i.outs[0])
+
+
+class _Stencil:
+    """Writes the elements that a stencil is made of (:mod:`wengert.passes.elements`) into a nest."""
+
+    def __init__(self, lowering: _Lowering, instr: Instr) -> None:
+        self.lowering, self.b = lowering, lowering.b
+        body: Tape = instr.params["body"]
+        self.outside: dict[Any, Atom] = dict(zip(body.inputs, instr.ins, strict=True))
+        self.dims = (*lowering.order, *lowering.axes)
+
+    def load(self, a: Atom, at: elements.AffineIndex, box: elements.Box) -> Ref:
+        if type(a) is Lit and is_in_code(a):
+            return self.b.literal(a)
+        place = self.lowering.places[key_of(self.outside.get(a, a))]
+        offset = sum([o * s for o, s in zip(at.offsets, place.strides, strict=True)])
+        strides = [sum([row[d] * s for row, s in zip(at.factors, place.strides, strict=True)]) for d in self.dims]
+        return self.b.load(place._replace(offset=place.offset + offset), strides, self._turned(box))
+
+    def step(self, instr: Instr, operands: Sequence[Ref]) -> Ref:
+        return self.lowering.mapped(instr, operands)
+
+    def choose(self, box: elements.Box, within: Ref, elsewhere: Ref, like: Var) -> Ref:
+        inside = self.b.inside(self._turned(box))
+        return self.b.step("select", [inside, within, elsewhere], short(like.aval.dtype))
+
+    def added(self, x: Ref, v: Ref, like: Var) -> Ref:
+        return self.b.step("add", [x, v], short(like.aval.dtype), is_commutative=True)
+
+    def zero(self, like: Var) -> Ref:
+        return self.b.literal(Lit(0, like.aval.dtype))
+
+    def _turned(self, box: elements.Box) -> elements.Box:
+        return tuple([box[d] for d in self.dims])

@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from wengert.codegen.ir import Index, least
-from wengert.codegen.nests.loops import Vector, loop, over_blocks, over_kept
+from wengert.codegen.ir import Index, greatest, least, select
+from wengert.codegen.nests.loops import Vector, loop, mask, over_blocks, over_kept
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.nests.panels import PanelBlock
 from wengert.codegen.nests.points import SHORT_CHAIN, Point, Points
@@ -19,6 +19,7 @@ from wengert.codegen.target import Target
 
 BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # the size of the blocks that are transposed: 8 KiB (benchmarks/bench_memory.py)
 MAX_CROSSWISE = 8  # the most operands that are transposed: 64 KiB
+CORE_VECTORS = 4  # of a stencil: what it reads is in the way, rather than what it waits for
 MAX_VECTORS = 12  # vectors side by side: a processor does four operations a cycle, each three cycles behind the last
 
 
@@ -30,6 +31,8 @@ def emit(nest: Nest, name: str, target: Target) -> str:
     crosswise = _crosswise(nest)
     if nest.folds:
         all_sums(points, outside)
+    elif nest.boxes and nest.lanes >= 0:
+        over_kept(points, outside, nest.ndim, lambda row: around_core(points, row))
     elif crosswise:
         over_kept(points, outside, nest.ndim - 2, lambda plane: blocks_transposed(points, plane, crosswise))
     else:
@@ -38,9 +41,15 @@ def emit(nest: Nest, name: str, target: Target) -> str:
     return points.f.kernel(name)
 
 
-def elementwise(points: Points, row: Point, span: tuple[Index, Index] | None = None, most: int = MAX_VECTORS) -> None:
-    """Write the elementwise loop along the lanes, or over the part ``span`` of them, at most ``most`` vectors at
-    once."""
+def elementwise(
+    points: Points,
+    row: Point,
+    span: tuple[Index, Index] | None = None,
+    most: int = MAX_VECTORS,
+    left: int | None = None,
+) -> None:
+    """Write the elementwise loop along the lanes, or over the part ``span`` of them, at most ``most`` vectors at once,
+    and ``left`` of the rest."""
     nest = points.nest
     if nest.lanes < 0:
         points.store(row)
@@ -55,7 +64,33 @@ def elementwise(points: Points, row: Point, span: tuple[Index, Index] | None = N
 
     is_short = len(nest.steps) <= SHORT_CHAIN and not points.facts.calls
     many = points.facts.vectors_at_once(2 if is_short else most)
-    over_blocks(points, span or points.span(nest.lanes), many, body)
+    over_blocks(points, span or points.span(nest.lanes), many, body, left=left)
+
+
+def around_core(points: Points, row: Point) -> None:
+    """Write the loops along the lanes before the core, behind it, and in it; a row beside the core has no part in
+    it."""
+    f, nest = points.f, points.nest
+    start, stop = points.span(nest.lanes)
+    first, end = points.core[nest.lanes] or (start, stop)
+    first = least(f, greatest(f, first, start), stop)
+    end = greatest(f, least(f, end, stop), first)
+    for d, bounds in enumerate(points.core):
+        if bounds is not None and d != nest.lanes:
+            low, high = [f.index(i) for i in bounds]
+            is_there = (f.index(row.index[d]) - low).bits("u8") < (high - low).bits("u8")
+            first, end = [select(is_there, f.index(i), f.index(stop)) for i in (first, end)]
+
+    def edge(i: Index, last: Index) -> None:
+        width = points.facts.width
+        loop(f, i, last, width, lambda j: points.store(row.inner({nest.lanes: j}, nest.lanes, mask(f, j, last, width))))
+
+    def side(k: Index) -> None:
+        is_first = f.index(k).eq(0)
+        edge(select(is_first, f.index(start), f.index(end)), select(is_first, f.index(first), f.index(stop)))
+
+    loop(f, 0, 2, 1, side)  # so that the code is there once
+    elementwise(points, row.in_core(), (first, end), CORE_VECTORS, 1)
 
 
 def _crosswise(nest: Nest) -> list[int]:

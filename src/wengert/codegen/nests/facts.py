@@ -41,6 +41,8 @@ class Facts:
         """The values that are computed at each point and folded."""
         self.depends = self._dependencies()
         """The dimensions that each value before the folds depends on."""
+        self.edged = self._edged()
+        """The values that are other ones near an edge than within the core."""
         self.inner = sorted(self._needs(nest.stores, (), self.folded))
         """The values that are computed inside of all loops, or further out for them."""
         self.used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self.inner)
@@ -72,11 +74,20 @@ class Facts:
         return width
 
     def _dependencies(self) -> list[frozenset[int]]:
+        bounded = [frozenset(d for d, r in enumerate(box.ranges) if r is not None) for box in self.nest.boxes]
         depends = [frozenset(d for d, s in enumerate(x.strides) if s != 0) for x in self.nest.loads]
+        depends = [d if x.box < 0 else d | bounded[x.box] for d, x in zip(depends, self.nest.loads, strict=True)]
         depends += [frozenset()] * len(self.nest.literals)
         for step in self.nest.steps:
             depends.append(frozenset().union(*[depends[k] for k in step.operands]))
         return depends
+
+    def _edged(self) -> frozenset[int]:
+        edged = {k for k, x in enumerate(self.nest.loads) if x.box >= 0}
+        for k, step in enumerate(self.nest.steps, self.first_step):
+            if not edged.isdisjoint(step.operands):
+                edged.add(k)
+        return frozenset(edged)
 
     def _needs(self, stores: Sequence[Store], post: Sequence[Operation], values: Sequence[int]) -> set[int]:
         """The values that must be known for these, among them the loads."""

@@ -71,10 +71,13 @@ def over_reduced(
     loops(points.nest.n_kept + len(within or {}), within or {})
 
 
-def over_blocks(points: Points, span: tuple[Index, Index], many: int, body: Vectors, within: int = 1) -> None:
-    """Loop over the vectors of a range of lanes, ``many`` at once."""
+def over_blocks(
+    points: Points, span: tuple[Index, Index], many: int, body: Vectors, within: int = 1, left: int | None = None
+) -> None:
+    """Loop over the vectors of a range of lanes, ``many`` at once, and ``left`` of the rest."""
     facts = points.facts
-    left = min(many, 4) if facts.target.vector_bytes == 64 else 1
+    if left is None:
+        left = min(many, 4) if facts.target.vector_bytes == 64 else 1
     over_vectors(points, span, many, body, facts.is_heavy or facts.ends_heavy, within, left)
 
 

@@ -9,6 +9,8 @@ The dimensions come outermost first, those that stay (*kept*) before those that 
 
 * One dimension is the *lanes*: its elements fill vectors, the last of which is masked.
 * An extent or stride of None is given at run time, in ``sizes``: one kernel serves every length.
+* Near the edges of a stencil some operands do not count: each is read within its :class:`Limits` only. In the *core*,
+  where most points are, it is known of all limits whether they hold.
 * A long reduction without kept dimensions has pieces: each is folded to a number of its own, and another nest folds
   those.
 
@@ -28,7 +30,22 @@ class Load(NamedTuple):
     dtype: str
     strides: tuple[int | None, ...]
     is_index: bool = False
-    """The value is Σ index · stride, and is not read from memory."""
+    """The value is not read from memory: it is Σ index · stride, or with a box, whether the point is in it."""
+    box: int = -1
+    """The number of the box outside of which the value is zero; -1: none."""
+
+
+Range = tuple[int | None, int | None]
+"""The first index and the end of a range; None is given at run time."""
+
+
+class Limits(NamedTuple):
+    """A part of the iteration space."""
+
+    ranges: tuple[Range | None, ...]
+    """One for each dimension; None is all of it."""
+    holds: bool
+    """Whether the core is within; if not, it is outside."""
 
 
 class Operation(NamedTuple):
@@ -80,6 +97,9 @@ class Nest(NamedTuple):
     """Whether the kept dimension numbers the pieces of the first reduced one; their length is given at run time."""
     is_wide: bool = False
     """Whether there are so many lanes, of a kept dimension, that their sums are kept in memory."""
+    core: tuple[Range | None, ...] = ()
+    """The ranges of the core, if there are boxes."""
+    boxes: tuple[Limits, ...] = ()
     tiling: Tiling | None = None
     """A product of any size, in tiles that are all alike (:mod:`~wengert.codegen.nests.products`)."""
 

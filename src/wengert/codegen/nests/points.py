@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from wengert.codegen import memory, vecmath
-from wengert.codegen.ir import Function, Index, Value, least
+from wengert.codegen.ir import Function, Index, Value, least, select
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.facts import Facts
-from wengert.codegen.nests.nest import Load, Nest, Store
+from wengert.codegen.nests.nest import Load, Nest, Range, Store
 from wengert.codegen.nests.panels import Panel, transposed
 from wengert.codegen.target import Target
 from wengert.codegen.vecmath import called
@@ -30,7 +30,7 @@ class Point:
     An index is an int or a scalar value; that of the lane dimension is the index of lane 0, with a mask (None: all).
     """
 
-    __slots__ = ("index", "lane_dim", "mask", "panels", "values")
+    __slots__ = ("index", "is_core", "lane_dim", "mask", "panels", "values")
 
     def __init__(
         self,
@@ -45,11 +45,21 @@ class Point:
         """The values that have been computed at this point, by number."""
         self.panels = panels or {}
         """The panels from which operands are read, by number."""
+        self.is_core = False
+        """Whether it is known to be in the core."""
+
+    def in_core(self) -> Point:
+        """This point, known to be in the core."""
+        point = self.inner({})
+        point.is_core = True
+        return point
 
     def inner(self, index: Mapping[int, Index], lane_dim: int = -1, mask: Value | None = None) -> Point:
         """A point further in, which has the values that were computed here."""
         lane_dim = lane_dim if lane_dim >= 0 else self.lane_dim
-        return Point({**self.index, **index}, lane_dim, mask or self.mask, self.values, self.panels)
+        point = Point({**self.index, **index}, lane_dim, mask or self.mask, self.values, self.panels)
+        point.is_core = self.is_core
+        return point
 
     def reading(self, panels: Mapping[int, Panel]) -> Point:
         """This point, but with these operands read from their panels."""
@@ -70,6 +80,7 @@ class Points:
     def __init__(self, nest: Nest, target: Target) -> None:
         self.nest, self.facts, self.f = nest, Facts(nest, target), Function(target)
         self._n_sizes = 0
+        self._zeros: str | None = None
         self._read_arguments()
 
     def _read_arguments(self) -> None:
@@ -87,7 +98,12 @@ class Points:
         self.loads = [operand(x) for x in nest.loads]
         self._stores = [operand(x) for x in nest.stores]
         self._post_stores = [operand(x) for x in nest.post_stores]
+        self.core = [self._range(r) for r in nest.core]
+        self.boxes = [[self._range(r) for r in box.ranges] for box in nest.boxes]
         self._part = self.f.part()
+
+    def _range(self, r: Range | None) -> tuple[Index, Index] | None:
+        return None if r is None else (self._size(r[0]), self._size(r[1]))
 
     def _pointer(self, k: int) -> str:
         slot = self.f.pure(f"getelementptr ptr, ptr %pointers, i64 {k}", "u8", 1).text
@@ -120,7 +136,7 @@ class Points:
         """Compute here the values that depend on no dimension further in."""
         known = set(point.index)
         for k, dims in enumerate(self.facts.depends):
-            if k in self.facts.used and k not in point.values and dims <= known:
+            if k in self.facts.used and k not in point.values and dims <= known and k not in self.facts.edged:
                 self.value(point, k)
 
     def value(self, point: Point, k: int, lanes: int = 0) -> Value:
@@ -189,7 +205,13 @@ class Points:
         if panel is not None:
             return panel.read(panel.number(point.index), point.index[self.nest.lanes], width, self._read_mask(point))
         lane_stride = _lane_stride(x, point)
-        if self.nest.loads[k].is_index:
+        if (box := self.nest.loads[k].box) >= 0:
+            if not point.is_core:
+                return self._load_within(point, k, box)
+            holds = self.nest.boxes[box].holds
+            if self.nest.loads[k].is_index or not holds:
+                return f.constant(int(holds and x.dtype == "b1"), x.dtype)
+        elif self.nest.loads[k].is_index:
             known, rest = self._offset(point, x.strides, 1)
             i = f.constant(known, "i8") if rest is None else rest + known
             if not isinstance(lane_stride, int) or lane_stride:
@@ -200,6 +222,52 @@ class Points:
         if width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
             return memory.load(f, address, x.dtype, is_known=True)
         return memory.load_strided(f, address, lane_stride, x.dtype, width, self._read_mask(point), is_known=True)
+
+    def _load_within(self, point: Point, k: int, box: int) -> Value:
+        """Operand ``k`` at a point that may be outside of its box, where it is zero; or whether it is inside."""
+        x, f, width, nest = self.loads[k], self.f, self.facts.width, self.nest
+        outer, along = self._inside(point, box)
+        if nest.loads[k].is_index:
+            parts = [p for p in (outer, along) if p is not None]
+            lanes = max([p.lanes for p in parts])
+            first, *rest = [p.splat(lanes) for p in parts]
+            return first & rest[0] if rest else first
+        lane_stride = _lane_stride(x, point)
+        if width > 1 and not (isinstance(lane_stride, int) and lane_stride == 0):
+            mask = None if outer is None else outer.splat(width)
+            for other in (along, self._read_mask(point)):
+                mask = other if mask is None else mask if other is None else mask & other
+            return memory.load_strided(f, self.address(x, point), lane_stride, x.dtype, width, mask, is_known=True)
+        if width == 1 and along is not None:
+            outer, along = along if outer is None else outer & along, None
+        pointer = self.address(x, point)
+        if outer is not None:
+            pointer = f.pure(f"select {outer.typed}, ptr {pointer}, ptr {self._zero()}", "u8", 1).text
+        value = memory.load(f, pointer, x.dtype, is_known=True)
+        return value if along is None else select(along, value.splat(width), 0)
+
+    def _zero(self) -> str:
+        """The address of zeros."""
+        if self._zeros is None:
+            self._zeros = self.f.zeroed()
+        return self._zeros
+
+    def _inside(self, point: Point, box: int) -> tuple[Value | None, Value | None]:
+        """Whether a point is in a box: as far as the outer dimensions tell, and for each lane; None: it is."""
+        f, outer, along = self.f, None, None
+        for d, bounds in enumerate(self.boxes[box]):
+            if bounds is None:
+                continue
+            first, end = [f.index(i) for i in bounds]
+            i, length = f.index(point.index[d]), (end - first).bits("u8")
+            if d == self.nest.lanes:
+                lane = f.vector(list(range(self.facts.width)), "i8") if self.facts.width > 1 else f.constant(0, "i8")
+                at = (i - first).splat(self.facts.width) + lane
+                along = at.bits("u8") < length.splat(self.facts.width)
+            else:
+                here = (i - first).bits("u8") < length
+                outer = here if outer is None else outer & here
+        return outer, along
 
     def _read_mask(self, point: Point) -> Value | None:
         """The mask for reading; None if all lanes are known to be in memory, though some may be masked for storing."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen.nests.facts import Facts
-from wengert.codegen.nests.nest import Nest, Operation
+from wengert.codegen.nests.nest import Limits, Nest, Operation, Range
 from wengert.codegen.target import target
 from wengert.codegen.vecmath import FUNCTIONS
 from wengert.codegen.verification.operands import (
@@ -94,7 +94,8 @@ def _overwritten(nest: Nest) -> int | None:
     goal = nest.stores[0]
     for k, load in enumerate(nest.loads):
         is_of_its_size = load.dtype[1:] == goal.dtype[1:]
-        if is_of_its_size and load.strides == goal.strides and not load.is_index and 0 not in load.strides:
+        is_whole = not load.is_index and load.box < 0
+        if is_of_its_size and load.strides == goal.strides and is_whole and 0 not in load.strides:
             return k
     return None
 
@@ -178,7 +179,8 @@ class _Trial:
         where = list[int]()
         for load in nest.loads:
             if load.is_index:
-                self.values.append(self._index(load.dtype, load.strides))
+                index = self._index(load.dtype, load.strides) if load.box < 0 else np.ones((), bool)
+                self.values.append(index)
                 continue
             where.append(len(self.sizes))
             self.operands.append(self._operand(load.dtype, load.strides))
@@ -195,6 +197,43 @@ class _Trial:
         else:
             self.operands += [self._operand(s.dtype, s.strides) for s in nest.stores]
         self.operands += [self._operand(s.dtype, s.strides, nest.n_kept) for s in nest.post_stores]
+        core = [self._core(r, n) for r, n in zip(nest.core, extents, strict=False)]
+        boxes = [self._inside(self._box(box, core)) for box in nest.boxes]
+        for k, load in enumerate(nest.loads):
+            if load.box >= 0:
+                inside = boxes[load.box]
+                self.values[k] = inside if load.is_index else np.where(inside, self.values[k], np.zeros((), load.dtype))
+
+    def _core(self, given: Range | None, length: int) -> tuple[int, int]:
+        """The range of the core along a dimension; one that is given at run time is noted."""
+        if given is None:
+            return 0, length
+        first, last = given
+        if first is not None and last is not None:
+            return first, last
+        first = min(1, length)
+        self.sizes += (first, max(first, length - 1))
+        return first, max(first, length - 1)
+
+    def _box(self, box: Limits, core: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The ranges of a box that holds the core, or has nothing of it; those that are given at run time are noted."""
+        ranges = list[tuple[int, int]]()
+        for given, length, (first, last) in zip(box.ranges, self.extents, core, strict=True):
+            if given is None:
+                ranges.append((0, length))
+            elif given[0] is not None and given[1] is not None:
+                ranges.append((given[0], given[1]))
+            else:
+                ranges.append(((0, last), (first, length))[int(self.rng.integers(2))] if box.holds else (0, first))
+                self.sizes += ranges[-1]
+        return ranges
+
+    def _inside(self, ranges: Sequence[tuple[int, int]]) -> Array:
+        inside = np.ones((1,) * len(ranges), bool)
+        for d, (n, (first, last)) in enumerate(zip(self.extents, ranges, strict=True)):
+            i = np.arange(n).reshape([-1 if k == d else 1 for k in range(len(ranges))])
+            inside = inside & (i >= first) & (i < last)
+        return inside
 
     def _operand(self, dtype: str, strides: tuple[int | None, ...], n_dims: int | None = None) -> OperandInMemory:
         """Memory of its own for an operand, whose strides that are given at run time are noted."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.ops.kernels import NATIVE_DTYPES, Interleave
 from wengert.passes.plan.places import Place, planes_of
-from wengert.tape import Atom, Aval, Instr, Lit, Var
+from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var
 
 PIECE = 65536  # elements that a long reduction folds to one number; fixed, so that its bits do not depend on threads
 MIN_PIECES = 4
@@ -19,10 +19,21 @@ memory, so that steps that differ in a coefficient share a kernel."""
 
 def operands(instr: Instr) -> list[Atom]:
     """Return the atoms that an instruction reads from memory: its operands, then the literals of a fused one's body."""
-    if not instr.op.kernel.is_fused:
+    kernel = instr.op.kernel
+    if not (kernel.is_fused or kernel.reads_beside):
         return list(instr.ins)
-    found = {a.key: a for i in instr.params["body"].instrs for a in i.ins if type(a) is Lit and not is_in_code(a)}
+    found = {a.key: a for a in _literals(instr.params["body"]) if not is_in_code(a)}
     return [*instr.ins, *found.values()]
+
+
+def _literals(body: Tape) -> list[Lit]:
+    """The literals of the body of a fused instruction, also of the stencils in it."""
+    found = list[Lit]()
+    for i in body.instrs:
+        found += [a for a in i.ins if type(a) is Lit]
+        if i.op.kernel.reads_beside:
+            found += _literals(i.params["body"])
+    return found
 
 
 def is_in_code(a: Lit) -> bool:
@@ -67,6 +78,8 @@ def may_share_memory(instr: Instr, a: Atom, v: Var) -> bool:
     if not kernel.is_fused:
         return False
     body = instr.params["body"]
+    if any(i.op.kernel.reads_beside and a in i.ins for i in body.instrs):
+        return False
     has_contraction = any(i.op.kernel.is_contraction for i in body.instrs)
     late: set[Any] = set()  # values that are made after the reduction: of a contraction, all
     for i in body.instrs:

@@ -247,38 +247,52 @@ int32_t run_scan(char *const *pointers, const int64_t *sizes, int64_t begin, int
     for (size_t k = 0; k < constants; k++) set(code, table, code.first_input() + k, pointers[k]);
     for (size_t k = 0; k < code.constants.size(); k++)
         set(code, table, code.first_constant() + k, PyArray_BYTES(code.constants[k]));
+    // A carry is written in place where the body may, else by turns into its result and beside it, so that it is in its
+    // result at the end; its first value is read where it is.
+    std::vector<char *> now(carries), next(carries), other(carries);
     char *beside = memory + layout.beside;
     for (size_t k = 0; k < carries; k++) {
         const size_t nbytes = static_cast<size_t>(code.outputs[k].nbytes);
-        if (begin == 0 && last[k] != pointers[constants + k]) std::memcpy(last[k], pointers[constants + k], nbytes);
-        set(code, table, code.first_input() + constants + k, last[k]);
         const bool in_place = code.outputs[k].over == static_cast<int32_t>(constants + k);
-        set(code, table, code.first_output() + k, in_place ? last[k] : beside);
+        const bool is_first = begin == 0 && last[k] != pointers[constants + k];
+        now[k] = next[k] = other[k] = last[k];
+        if (is_first && (in_place || begin >= end)) std::memcpy(last[k], pointers[constants + k], nbytes);
+        if (!in_place) {
+            other[k] = beside;
+            next[k] = beside;
+            if (is_first && begin < end) {
+                now[k] = pointers[constants + k];
+                if ((end - begin) % 2 != 0) next[k] = last[k];
+            }
+        }
         beside += in_lines(nbytes);
     }
     int32_t status = 0;
     for (int64_t iteration = begin; iteration < end && status == 0; iteration++) {
         const int64_t row = sizes[4] != 0 ? length - 1 - iteration : iteration;
+        for (size_t k = 0; k < carries; k++) {
+            set(code, table, code.first_input() + constants + k, now[k]);
+            set(code, table, code.first_output() + k, next[k]);
+        }
         for (size_t k = first; k < n_inputs; k++)
             set(code, table, code.first_input() + k, pointers[k] + row * code.inputs[k].nbytes);
         for (size_t k = carries; k < n_outputs; k++)
             set(code, table, code.first_output() + k, stacked[k - carries] + row * code.outputs[k].nbytes);
         for (size_t k : code.zeroed) { // no carry is in place and begins as zeros
-            char *at = memory + layout.beside;
-            for (size_t j = 0; j < k && k < carries; j++) at += in_lines(static_cast<size_t>(code.outputs[j].nbytes));
-            if (k >= carries) at = stacked[k - carries] + row * code.outputs[k].nbytes;
+            char *at = k < carries ? next[k] : stacked[k - carries] + row * code.outputs[k].nbytes;
             std::memset(at, 0, static_cast<size_t>(code.outputs[k].nbytes));
         }
         status = run(code, table, code.blocks[0]);
         if (status != 0) break;
-        beside = memory + layout.beside;
         for (size_t k = 0; k < carries; k++) {
-            const size_t nbytes = static_cast<size_t>(code.outputs[k].nbytes);
-            if (code.outputs[k].over != static_cast<int32_t>(constants + k)) std::memcpy(last[k], beside, nbytes);
-            beside += in_lines(nbytes);
+            now[k] = next[k];
+            next[k] = now[k] == last[k] ? other[k] : last[k];
         }
         if (wants_to_end()) status = STOPPED;
     }
+    for (size_t k = 0; k < carries && status == 0; k++)
+        if (now[k] != last[k] && begin < end)
+            std::memcpy(last[k], now[k], static_cast<size_t>(code.outputs[k].nbytes));
     give_back(code, memory);
     return status;
 }

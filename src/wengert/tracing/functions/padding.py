@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike
 
+from wengert.ops.index import embed
 from wengert.ops.windows import sliding, windows
 from wengert.tape import Atom, Aval
 from wengert.tracing.arguments import (
@@ -25,6 +26,7 @@ from wengert.tracing.arguments import (
     not_scalar,
     refuse,
 )
+from wengert.tracing.emit import record
 from wengert.tracing.functions.joining import joined, take_runs
 from wengert.tracing.functions.selecting import truth
 from wengert.tracing.functions.shaping import broadcast_to, ravel
@@ -95,6 +97,14 @@ def pad(
     widths = _widths(pad_width, x.ndim)
     if mode in ("constant", "empty", "linear_ramp"):
         values = _pairs(kwargs.get("constant_values", kwargs.get("end_values", 0)), x.ndim)
+        if (
+            mode == "constant"
+            and any(map(any, widths))
+            and all(type(v) is int and v == 0 for pair in values for v in pair)
+        ):
+            index = tuple([(before, n, 1) for n, (before, _) in zip(x.shape, widths, strict=True)])
+            shape = tuple([before + n + after for n, (before, after) in zip(x.shape, widths, strict=True)])
+            return not_scalar(record(embed, [x], {"shape": shape, "index": index}))
         for axis, (width, value) in enumerate(zip(widths, values, strict=True)):
             if width != (0, 0):
                 x = _ends(x, axis, width, value, _ramp if mode == "linear_ramp" else _filled)
