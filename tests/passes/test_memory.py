@@ -69,10 +69,22 @@ def test_a_dear_value_is_a_residual_and_a_cheap_one_is_computed_again() -> None:
     [
         (lambda x: cumsum(sin(x), axis=0), [LONG], ("sin", "cumsum", Why.READER)),
         (lambda x: exp(cumsum(x, axis=0)), [LONG], ("cumsum", "exp", Why.MAKER)),
-        (lambda x: cos(reverse(sin(x), axis=0)), [LONG], ("sin", "cos", Why.LAYOUT)),
-        (lambda x: exp(transpose(sin(x), axes=(1, 0))), [MATRIX], ("sin", "exp", Why.LAYOUT)),
-        (lambda x: concatenate(sin(x), cos(x), axis=0) * 2.0, [LONG], ("sin", "concatenate", Why.IN_PLACE)),
-        (lambda x: exp(set_slice(sin(x), Lit(0.0), index=((0, 2, 1),))), [LONG], ("sin", "set_slice", Why.IN_PLACE)),
+        (lambda x: (cumsum(y := sin(x), axis=0), cos(reverse(y, axis=0))), [LONG], ("sin", "cos", Why.LAYOUT)),
+        (
+            lambda x: (cumsum(y := sin(x), axis=0), exp(transpose(y, axes=(1, 0)))),
+            [MATRIX],
+            ("sin", "exp", Why.LAYOUT),
+        ),
+        (
+            lambda x: cumsum(concatenate(sin(x), cos(x), axis=0), axis=0),
+            [LONG],
+            ("sin", "concatenate", Why.IN_PLACE),
+        ),
+        (
+            lambda x: cumsum(set_slice(sin(x), Lit(0.0), index=((0, 2, 1),)), axis=0),
+            [LONG],
+            ("sin", "set_slice", Why.IN_PLACE),
+        ),
     ],
 )
 def test_each_reason(f: Callable[..., Any], avals: Sequence[Aval], expected: Any) -> None:

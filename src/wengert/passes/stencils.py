@@ -44,7 +44,8 @@ CHEAP = 4.0  # flops an element that are computed again although the value is st
 MOST_NESTED = 2  # values read at several places, one in the expression of the other
 MOST_STEPS = 64  # steps of an expression: its code is there twice
 MOST_BOXES = 24
-LEAST_CORE = 0.5  # the part of the points that the fast code must serve
+LEAST_CORE = 0.5  # the part of the points that the fast code must serve, at least
+LEAST_CORE_OF_JOINS = 0.75  # the same, where parts could be made in place instead
 LEAST_WRITTEN = 0.25  # the part of a result that must be written anew, or else it is written in place
 FEWEST = 16  # elements; kernels of fewer would be compiled for too little work
 STEPS = {"map": 1, "region": 2}
@@ -290,7 +291,8 @@ class _Finder:
         if count.steps > 1.5 * MOST_STEPS or len(boxes) > MOST_BOXES or root.outs[0].aval.size < FEWEST:
             return False
         core = math.prod([last - first for first, last in core_of(shape, boxes)])
-        if core < LEAST_CORE * root.outs[0].aval.size:
+        has_joins = any(i.op.kernel.placing == "joined" for i in (root, *others))
+        if core <= (LEAST_CORE_OF_JOINS if has_joins else LEAST_CORE) * root.outs[0].aval.size:
             return False
         if not root.op.kernel.placing:
             return True
