@@ -23,7 +23,6 @@ from wengert.tape import Tape, splice, structure, without_data
 from wengert.tracing.emit import new_constant, trace_of, wrap
 from wengert.tracing.lifting import capture_again, lift
 from wengert.tracing.record import Recording
-from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.ways import forget_steps
@@ -85,7 +84,7 @@ def execute(
     """
     tape = recording.tape
     values = [*args, *recording.implicit, *extra]
-    trace, all_constant = (None, True) if current_trace() is None else trace_of(values)
+    trace, all_constant = trace_of(values)
     if trace is not None and not all_constant:
         return _spliced(trace, recording, transforms, values)
     program = recording.programs.get(transforms)

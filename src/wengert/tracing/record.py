@@ -172,7 +172,8 @@ def record_call(
             variables = (*trace.lifted.inputs, *read)
             known = trace.steps.recording(outputs, variables)
             if known is not None and known.out_treedef == treedef and known.written == written:
-                return Recording(known.tape, treedef, known.programs, implicit, trace.unrepeatable, captured, written)
+                present = known.tape.replace(captures=tuple(captures)) if captured else known.tape
+                return Recording(present, treedef, known.programs, implicit, trace.unrepeatable, captured, written)
         tape = trace.tape(outputs)
         recording = Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured, written)
         if trace.steps is not None:

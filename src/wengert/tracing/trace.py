@@ -17,7 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,17 +102,17 @@ class Trace(TraceState):
     _overtaken: Sequence[Trace] = ()
     _marks: Sequence[int] = ()  # how far the enclosing traces had come when this one was opened
 
-    @cached_property
-    def looking(self) -> Looking:
-        return Looking()
+    looking: Looking
+    noting: Noting
+    _lines: Lines
 
-    @cached_property
-    def noting(self) -> Noting:
-        return Noting()
-
-    @cached_property
-    def _lines(self) -> Lines:
-        return Lines(is_internal)
+    def __getattr__(self, name: str) -> Any:
+        """Make these three when they are asked for first."""
+        make = _MADE_WHEN_ASKED.get(name)
+        if make is None:
+            raise AttributeError(f"a trace has no {name}")
+        made = self.__dict__[name] = make()
+        return made
 
     # ------------------------------------------------------------------------------------------------ life
 
@@ -215,6 +215,12 @@ class Trace(TraceState):
         source = self.locate()
         return "?" if source is None else f"{source.file}:{source.line}"
 
+
+_MADE_WHEN_ASKED: dict[str, Callable[[], Any]] = {
+    "looking": Looking,
+    "noting": Noting,
+    "_lines": partial(Lines, is_internal),
+}
 
 _opened.setup(np.ndarray, InternalError)
 if hasattr(os, "register_at_fork"):

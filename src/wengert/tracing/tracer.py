@@ -300,7 +300,8 @@ class Tracer(Value, metaclass=TracerType):
             )
         if self.aval.dtype.kind != "b" and self.constant() is None:
             return bool(self != 0)  # only whether it is zero is looked at, and guarded
-        return bool(np.reshape(self.look("bool"), ()))
+        seen = self.look("bool")
+        return bool(seen) if type(seen) is np.bool_ else bool(np.reshape(seen, ()))
 
     def __index__(self) -> int:
         if self.aval.dtype.kind not in "iu" or self.aval.shape:

@@ -126,7 +126,7 @@ bool Key::argument(PyObject *x, int depth) {
     return is_known = false;
 }
 
-// A parameter of an instruction: hashable, and never changed, so it is known by its address at least.
+// A parameter of an instruction: hashable, and never changed.
 bool Key::parameter(PyObject *x) {
     bool is_number;
     if (number(*this, x, is_number)) return true;
@@ -137,6 +137,11 @@ bool Key::parameter(PyObject *x) {
         for (Py_ssize_t k = 0; k < n; k++)
             if (!parameter(PyTuple_GET_ITEM(x, k))) return false;
         return true;
+    }
+    if (equals != nullptr && !PyObject_TypeCheck(x, known.generic)) { // of which 0.0 and -0.0 are equal
+        PyObject *first = PyDict_SetDefault(equals, x, x);
+        if (first != nullptr) x = first;
+        else PyErr_Clear(); // it has no hash
     }
     return word(OBJECT) && object(x);
 }

@@ -43,6 +43,7 @@ void forget(Steps *self) {
     self->entries = new std::unordered_map<PyObject *, std::unique_ptr<Entry>>;
     self->recordings = new std::unordered_multimap<uint64_t, Recorded>;
     if (self->variables != nullptr) PyDict_Clear(self->variables);
+    if (self->equals != nullptr) PyDict_Clear(self->equals);
     delete kept;
     delete entries;
     delete recordings;
@@ -251,7 +252,8 @@ PyObject *new_steps(PyTypeObject *type, PyObject *, PyObject *) {
     if (made == nullptr) return nullptr;
     forget(self_of(made));
     self_of(made)->variables = PyDict_New();
-    if (self_of(made)->variables == nullptr) Py_CLEAR(made);
+    self_of(made)->equals = PyDict_New();
+    if (self_of(made)->variables == nullptr || self_of(made)->equals == nullptr) Py_CLEAR(made);
     return made;
 }
 
@@ -262,6 +264,7 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->instrs);
     Py_VISIT(self->stack);
     Py_VISIT(self->variables);
+    Py_VISIT(self->equals);
     for (const auto &[hash, kept] : *self->kept) {
         for (const Owned &one : kept->objects) Py_VISIT(one.get());
         for (const auto &event : kept->events)
@@ -285,6 +288,7 @@ int clear(PyObject *object) {
     Py_CLEAR(self->stack);
     forget(self);
     Py_CLEAR(self->variables);
+    Py_CLEAR(self->equals);
     return 0;
 }
 
@@ -310,6 +314,7 @@ PyObject *begin(PyObject *object, PyObject *args) {
     self->trace = Py_NewRef(trace);
     self->instrs = Py_NewRef(instrs);
     self->stack = Py_NewRef(stack);
+    self->thread = PyThread_get_thread_ident();
     static uint64_t n_runs;
     self->run = ++n_runs;
     Py_RETURN_TRUE;
@@ -324,7 +329,8 @@ PyObject *end(PyObject *object, PyObject *) {
     Py_RETURN_NONE;
 }
 
-bool key_of_step(Key &key, PyObject *op, PyObject *ins, PyObject *params) {
+bool key_of_step(Steps *self, Key &key, PyObject *op, PyObject *ins, PyObject *params) {
+    key.equals = self->equals;
     key.word(0x57e9);
     key.object(op);
     const Py_ssize_t n = PyTuple_GET_SIZE(ins);
@@ -344,7 +350,7 @@ PyObject *step(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
     Steps *self = self_of(object);
     if (n_args != 3 || self->trace == nullptr || !PyTuple_Check(args[1])) Py_RETURN_NONE;
     Key key;
-    if (!key_of_step(key, args[0], args[1], args[2])) Py_RETURN_NONE;
+    if (!key_of_step(self, key, args[0], args[1], args[2])) Py_RETURN_NONE;
     Kept *found = self->find(key, key.hash());
     Event *event = found == nullptr ? nullptr : self->take(found);
     if (event == nullptr) {
@@ -359,7 +365,7 @@ PyObject *learn(PyObject *object, PyObject *instr) {
     Steps *self = self_of(object);
     Key key;
     if (self->trace == nullptr ||
-        !key_of_step(key, PyTuple_GET_ITEM(instr, OP), PyTuple_GET_ITEM(instr, INS), PyTuple_GET_ITEM(instr, PARAMS)))
+        !key_of_step(self, key, PyTuple_GET_ITEM(instr, OP), PyTuple_GET_ITEM(instr, INS), PyTuple_GET_ITEM(instr, PARAMS)))
         Py_RETURN_NONE;
     Kept *kept = self->keep(key, key.hash());
     auto event = std::make_unique<Event>();

@@ -71,6 +71,7 @@ struct Key {
     Late late[MOST_VALUES];
     int n_late = 0;
     TraceState *trace = nullptr;
+    PyObject *equals = nullptr; // a dict: of equal parameters, the one that came first
     bool takes_arrays = false;
     bool is_known = true; // false: not by its arguments alone
 
@@ -140,6 +141,7 @@ struct Steps {
     std::unordered_multimap<uint64_t, std::unique_ptr<Kept>> *kept;
     std::unordered_map<PyObject *, std::unique_ptr<Entry>> *entries;
     std::unordered_multimap<uint64_t, Recorded> *recordings;
+    PyObject *equals;    // see Key
     PyObject *variables; // a dict: (kind, number, aval) -> the variable of an input or of a captured array
     size_t longest;
 
@@ -147,8 +149,9 @@ struct Steps {
     Kept *keep(const Key &key, uint64_t hash);
     Event *take(Kept *kept); // and put its instructions into the run
     Entry *entry(PyObject *instr);
+    unsigned long thread; // in which it goes on
     bool is_usable(PyObject *of) const {
-        return trace == of && stack != nullptr && PyList_GET_SIZE(stack) > 0 &&
+        return trace == of && thread == PyThread_get_thread_ident() && stack != nullptr && PyList_GET_SIZE(stack) > 0 &&
                PyList_GET_ITEM(stack, PyList_GET_SIZE(stack) - 1) == of;
     }
 };

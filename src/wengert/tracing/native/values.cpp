@@ -394,7 +394,11 @@ PyMethodDef functions[] = {{"answered", reinterpret_cast<PyCFunction>(reinterpre
                            {"looked", looked, METH_NOARGS, nullptr},
                            {"method", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(new_method)), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
-PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void *>(fill)}, USES_THE_GIL {0, nullptr}};
+PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void *>(fill)},
+    USES_THE_GIL
+    {0, nullptr},
+};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "wengert.tracing._steps", nullptr, 0, functions, slots, nullptr, nullptr, nullptr};
 
 } // namespace
