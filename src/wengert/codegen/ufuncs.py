@@ -75,7 +75,10 @@ def stack_call(step: PlanStep, kernel: Routine) -> KernelCall | None:
     assert instr is not None
     if kernel.gufunc is None or not all(map(is_c_order, places)):
         return None
-    ufunc = getattr(np.linalg._umath_linalg, kernel.gufunc(**instr.params), None)
+    name, (rows, columns) = kernel.gufunc(**instr.params), step.ins[0].aval.shape[-2:]
+    older = name.replace("_", "_m_" if rows < columns else "_n_", 1)  # svd_s was two routines in NumPy 2.0
+    routines = np.linalg._umath_linalg
+    ufunc = getattr(routines, name, None) or getattr(routines, older, None)
     dtypes = [p.aval.dtype for p in places]
     if not isinstance(ufunc, np.ufunc) or ufunc.signature is None:
         return None
