@@ -15,6 +15,7 @@ pass that decides which expressions become one kernel, and the builder of that k
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from wengert.ops.kernels import Region
@@ -81,8 +82,15 @@ def meet(a: Box, b: Box) -> Box | None:
 
 def _region(kernel: Any, shape: tuple[int, ...], params: Any) -> tuple[list[int], Region, list[list[int]]]:
     """The first index of a region of an array of that shape, the region, and the steps of each of its axes."""
+    return _region_of(kernel, shape, tuple(params.items()))
+
+
+@lru_cache(maxsize=4096)  # the same few views and writes occur in each iteration of a loop
+def _region_of(
+    kernel: Any, shape: tuple[int, ...], params: tuple[tuple[str, Any], ...]
+) -> tuple[list[int], Region, list[list[int]]]:
     ndim = len(shape)
-    region = kernel.layout(shape, tuple([_APART ** (ndim - k) for k in range(ndim)]), **params)
+    region = kernel.layout(shape, tuple([_APART ** (ndim - k) for k in range(ndim)]), **dict(params))
     if region is None:
         raise NotAffineError
     return _digits(region.offset, ndim), region, [_digits(s, ndim) for s in region.strides]
