@@ -220,3 +220,18 @@ def test_a_picture_is_well_formed_and_leaves_out_what_is_wrong() -> None:
     ]
     words = [element.text for element in ElementTree.fromstring(picture("title", rows)).iter() if element.text]
     assert {"a < b", "b", "c (ours: none)", "2", "jax"} <= set(words) and "3" not in words
+
+
+@pytest.mark.deep("starts a process")
+def test_a_slope_by_differences_is_trusted_where_two_steps_agree() -> None:
+    script = """
+    from math import inf, isinf, nan
+    from benchmarks.npbench import steadiest
+    error, slope = steadiest([(0.5, 3.0), (0.01, 2.0), (0.001, 2.001), (0.3, 9.0)])
+    assert abs(slope - 2.0) < 0.01 and error < 0.02
+    error, slope = steadiest([(1e-9, 3.0), (1e-9, -70.0), (1e-9, 4e5)])  # each agrees with itself alone
+    assert error > 50
+    assert isinf(steadiest([(inf, nan), (inf, nan)])[0])
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    subprocess.run(command, cwd=ROOT, env=os.environ, check=True, timeout=100)
