@@ -359,6 +359,9 @@ def _concrete_key(key: Any) -> Any:
 def setitem(x: Tracer, key: Any, value: Any) -> None:
     """``x[key] = value``, cast to x's dtype and broadcast, as NumPy does; recorded as a functional update."""
     x.check_writable()
+    if key is ... and type(value) is Tracer and value.is_bare() and x.is_bare() and value.aval is x.aval:
+        write(x, lambda base: base_lift(x, value), value)  # all of it, as ``x += y`` does
+        return
     if isinstance(value, list | tuple) or type(value) is hooks.Flat:
         value = hooks.array(value, x.dtype)
     if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):

@@ -4,6 +4,7 @@ numbers, which are weak (NEP 50) but must fit, and the short ways for what is wr
 from __future__ import annotations
 
 import array
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -284,9 +285,19 @@ def unary(ufunc: Any, x: Tracer) -> Any:
 hooks.unary = unary
 
 
+_OPERATORS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.power: operator.pow,
+}
+
+
 def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
     """``x += other``: a new value for an array, a new object for a scalar, as in NumPy."""
-    result = x**other if ufunc is np.power else binary(ufunc, x, other)
+    apply = _OPERATORS.get(ufunc) if type(other) in _OPERANDS else None
+    result = binary(ufunc, x, other) if apply is None else apply(x, other)
     if x.is_scalar or result is NotImplemented:
         return result
     if not np.can_cast(result.aval.dtype, x.aval.dtype, "same_kind"):

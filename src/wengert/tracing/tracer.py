@@ -452,22 +452,7 @@ class Tracer(Value, metaclass=TracerType):
     def __divmod__(self, other: ArrayLike) -> Any: return self // other, self % other
     def __rdivmod__(self, other: ArrayLike) -> Any: return other // self, other % self
 
-    def __iadd__(self, other: ArrayLike) -> Any: return hooks.in_place(np.add, self, other)
-    def __isub__(self, other: ArrayLike) -> Any: return hooks.in_place(np.subtract, self, other)
-    def __imul__(self, other: ArrayLike) -> Any: return hooks.in_place(np.multiply, self, other)
-    def __itruediv__(self, other: ArrayLike) -> Any: return hooks.in_place(np.divide, self, other)
-    def __ifloordiv__(self, other: ArrayLike) -> Any: return hooks.in_place(np.floor_divide, self, other)
-    def __imod__(self, other: ArrayLike) -> Any: return hooks.in_place(np.remainder, self, other)
-    def __iand__(self, other: ArrayLike) -> Any: return hooks.in_place(np.bitwise_and, self, other)
-    def __ior__(self, other: ArrayLike) -> Any: return hooks.in_place(np.bitwise_or, self, other)
-    def __ixor__(self, other: ArrayLike) -> Any: return hooks.in_place(np.bitwise_xor, self, other)
-    def __ilshift__(self, other: ArrayLike) -> Any: return hooks.in_place(np.left_shift, self, other)
-    def __irshift__(self, other: ArrayLike) -> Any: return hooks.in_place(np.right_shift, self, other)
-    def __imatmul__(self, other: ArrayLike) -> Any: return hooks.in_place(np.matmul, self, other)
     # fmt: on
-
-    def __ipow__(self, other: Any) -> Any:
-        return hooks.in_place(np.power, self, other)
 
     # --------------------------------------------------------------------------------------- indexing, writing
 

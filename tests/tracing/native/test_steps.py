@@ -342,3 +342,29 @@ def test_arguments_that_no_step_reads_tell_two_runs_apart() -> None:
         same(wg.grad(f)(X, 0.5), np.cos(X))
         same(wg.grad(f, argnums=(0, 1))(X, 0.5), (np.cos(X), 0.0))
         same(wg.grad(f, argnums=(1, 0))(X, 0.5), (0.0, np.cos(X)))
+
+
+def test_assignments_with_an_operator() -> None:
+    """A number is a new one; an array is written, and whoever shares it sees that."""
+
+    def f(x: Any) -> Any:
+        total = x[0]
+        first = total
+        total += x[1] * 2.0
+        total **= 2
+        y = x * 1.0
+        view = y[1:3]
+        y += x
+        y *= scale[0]
+        y **= 2
+        y /= y[0] + 3.0
+        kept = np.zeros(6)
+        kept += y
+        kept -= 1.0
+        return np.sum(view) * total + first + np.sum(kept**2)
+
+    scale = [1.0]
+    kept = wg.value_and_grad(f)
+    for scale[0] in (1.0, 2.0, 1.0, np.float64(3.0)):
+        same(kept(X), wg.value_and_grad(lambda x: f(x))(X))
+        assert wg.check_derivatives(f, X) is None

@@ -13,7 +13,7 @@ namespace {
 struct Names {
     PyObject *call = PyUnicode_InternFromString("__call__"), *binary = PyUnicode_InternFromString("binary"),
              *unary = PyUnicode_InternFromString("unary"), *compare = PyUnicode_InternFromString("compare"),
-             *getitem = PyUnicode_InternFromString("getitem"), *empty = PyUnicode_InternFromString("");
+             *in_place = PyUnicode_InternFromString("in_place"), *getitem = PyUnicode_InternFromString("getitem"), *empty = PyUnicode_InternFromString("");
     PyObject *nothing = PyTuple_New(0);
 };
 const Names *names;
@@ -54,6 +54,17 @@ PyObject *power(PyObject *a, PyObject *b, PyObject *modulus) {
         if (Py_TYPE(a) != known.tracer) return hook(names->binary, ufunc_of(TO_POWER), a, b);
         return PyObject_CallFunctionObjArgs(known.power, a, b, modulus, nullptr);
     });
+}
+
+// `x += y`: a scalar of NumPy's is not written, so it is a new one.
+template <int NUMBER> PyObject *in_place(PyObject *x, PyObject *other) {
+    if (Py_TYPE(x) != known.tracer || reinterpret_cast<Value *>(x)->is_scalar) return binary<NUMBER>(x, other);
+    return hook(names->in_place, ufunc_of(NUMBER), x, other);
+}
+
+PyObject *power_in_place(PyObject *x, PyObject *other, PyObject *modulus) {
+    if (Py_TYPE(x) != known.tracer || reinterpret_cast<Value *>(x)->is_scalar) return power(x, other, modulus);
+    return hook(names->in_place, ufunc_of(TO_POWER), x, other);
 }
 
 PyObject *compared(PyObject *a, PyObject *b, int op) { // Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE
@@ -334,6 +345,19 @@ bool add_values(PyObject *module) {
                                   {Py_nb_rshift, slot(binary<RIGHT>)},
                                   {Py_nb_matrix_multiply, slot(binary<MATMUL>)},
                                   {Py_nb_power, slot(power)},
+                                  {Py_nb_inplace_add, slot(in_place<ADD>)},
+                                  {Py_nb_inplace_subtract, slot(in_place<SUBTRACT>)},
+                                  {Py_nb_inplace_multiply, slot(in_place<MULTIPLY>)},
+                                  {Py_nb_inplace_true_divide, slot(in_place<DIVIDE>)},
+                                  {Py_nb_inplace_floor_divide, slot(in_place<FLOOR_DIVIDE>)},
+                                  {Py_nb_inplace_remainder, slot(in_place<REMAINDER>)},
+                                  {Py_nb_inplace_and, slot(in_place<AND>)},
+                                  {Py_nb_inplace_or, slot(in_place<OR>)},
+                                  {Py_nb_inplace_xor, slot(in_place<XOR>)},
+                                  {Py_nb_inplace_lshift, slot(in_place<LEFT>)},
+                                  {Py_nb_inplace_rshift, slot(in_place<RIGHT>)},
+                                  {Py_nb_inplace_matrix_multiply, slot(in_place<MATMUL>)},
+                                  {Py_nb_inplace_power, slot(power_in_place)},
                                   {Py_nb_negative, slot(unary<NEGATIVE>)},
                                   {Py_nb_positive, slot(unary<POSITIVE>)},
                                   {Py_nb_absolute, slot(unary<ABSOLUTE>)},
