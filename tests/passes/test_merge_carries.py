@@ -9,6 +9,7 @@ from tests.differences import same
 from tests.passes.tapes import F64, tape
 from wengert.higher.loops import TapeLoop, scan
 from wengert.ops.elementwise import add, multiply, sin
+from wengert.ops.index import slice_
 from wengert.passes.merge_carries import merge_carries
 from wengert.tape import Aval
 
@@ -60,3 +61,20 @@ def test_carries_that_begin_or_go_on_otherwise_stay():
         tape(lambda a, b: scan(a, a, loop=loop_of(other_end, 2), pull=None), VECTOR, VECTOR),
     ):
         assert merge_carries(made) is made
+
+
+def test_a_view_of_a_carry_is_no_carry():
+    part = ((1, 2, 1),)
+
+    def body(x, y):
+        new = multiply(x, add(slice_(y, index=((0, 1, 1),)), x))
+        return new, slice_(new, index=part)
+
+    loop = TapeLoop(tape(body, VECTOR, Aval((2,), F64)), 0, 2, 4, False)
+    before = tape(lambda x: scan(x, slice_(x, index=part), loop=loop, pull=None), VECTOR)
+    after = merge_carries(before)
+    assert [i.params["loop"].carries for i in after.instrs if "loop" in i.params] == [1]
+    x = np.array([0.3, 1.0, 0.2])
+    same(tuple(run(after, x)), tuple(run(before, x)))
+    other = tape(lambda x: scan(x, slice_(x, index=((0, 2, 1),)), loop=loop, pull=None), VECTOR)
+    assert merge_carries(other) is other
