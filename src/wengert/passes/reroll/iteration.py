@@ -57,6 +57,8 @@ class Iteration:
         start, period, count = run
         self.slots = [StepOutput(j, m) for j in range(period) for m in range(len(reads.steps[start + j].outs))]
         self.number = {slot: s for s, slot in enumerate(self.slots)}
+        self._step_of = np.array([*[slot.step for slot in self.slots], period])
+        """The step of each slot; behind them a number that is no step's, for what comes from outside."""
         self.operands = [
             [self._operand(reads.operand(start + j, o, period, count)) for o in range(len(reads.steps[start + j].refs))]
             for j in range(period)
@@ -88,8 +90,9 @@ class Iteration:
 
     def is_inner(self, operand: OperandReads, group: Sequence[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Return in which iterations an operand reads what a step of ``group`` gave."""
-        is_of_group = np.array([*[slot.step in group for slot in self.slots], False])
-        return is_of_group[operand.slot]
+        is_of_group = np.zeros(self.run.period + 1, bool)
+        is_of_group[list(group)] = True
+        return is_of_group[self._step_of[operand.slot]]
 
     def step(self, j: int, k: int = 0) -> IterationStep:
         return self.reads.steps[self.run.start + k * self.run.period + j]
