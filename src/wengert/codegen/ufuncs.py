@@ -37,6 +37,8 @@ def loop_call(step: PlanStep, instr: Instr) -> KernelCall | None:
         dtypes: list[np.dtype[Any]] = [np.dtype(float)] * (len(given) + 1)
     else:
         number, dtypes = _chosen(loop.source, given)
+    if any(d.kind in loop.raises_for for d in dtypes):
+        return None
     if number is None or len(dtypes) > MOST_ARGUMENTS or max(d.itemsize for d in dtypes) > LARGEST:
         return None
     n_in, wanted = len(given), len(given) + loop.result

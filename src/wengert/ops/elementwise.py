@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.kernels import flops
+from wengert.ops.kernels import CompiledLoop, Map, flops
 from wengert.ops.op import CONJUGATION, NONE, ZERO, Op, broadcast_shapes, elementwise, operator
 from wengert.ops.structured import Masked
 from wengert.tape import Atom, Aval, Instr, Lit
@@ -197,6 +197,7 @@ power = elementwise(
     partials=[power_partial_base, power_partial_exponent],
     shortcut=_power_shortcut,
     identity=_power_identity,
+    kernel=Map("power", CompiledLoop(np.power, raises_for="i")),  # of a negative exponent
     cost=flops(40),
 )
 float_power = elementwise(np.float_power, partials=[power_partial_base, power_partial_exponent], cost=flops(40))

@@ -147,6 +147,8 @@ class CompiledLoop(NamedTuple):
     """The number of the result of the ufunc that is wanted."""
     variant: Callable[..., int | None] = lambda: 0
     """``variant(**params)``: the number of the loop among those of its name; None if there is no such loop."""
+    raises_for: str = ""
+    """The kinds of dtypes for which the loop may raise an error. Python calls it then, which knows the user's line."""
 
 
 class Map(Kernel):
