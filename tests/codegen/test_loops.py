@@ -163,7 +163,7 @@ def test_what_a_body_refuses_is_numpys_to_say(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_body_that_is_large_is_left_to_the_runtime() -> None:
     """One that takes long, one that needs much memory, one of many kernels; and one that calls a library."""
-    long = lambda x: wg.scan(lambda c, t: (np.sin(c) * t, None), np.ones(10_000), x)[0]
+    long = lambda x: wg.scan(lambda c, t: (np.sin(c[::-1]) * t, None), np.ones(10_000), x)[0]
     many = lambda x: wg.scan(lambda c, t: (np.cumsum(np.cumsum(c)) * t, None), np.ones(3000), x)[0]
     library = lambda x: wg.scan(lambda c, t: (np.linalg.solve(np.eye(40) + c * t, c), None), np.ones((40, 40)), x)[0]
     for f in (long, many, library):

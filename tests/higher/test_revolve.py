@@ -86,7 +86,7 @@ def test_what_is_kept_is_within_the_budget_and_written_in_place() -> None:
     n, budget = 8192, 8 << 16
 
     def end(x: Any, **options: Any) -> Any:
-        step = lambda c, t: (np.sin(c) * np.exp(-c) + t, None)
+        step = lambda c, t: (np.sin(c) * np.exp(-c[::-1]) + t, None)
         return np.sum(wg.scan(step, x, np.arange(100.0) / 100, **options)[0])
 
     x = np.linspace(0.0, 1.0, n)

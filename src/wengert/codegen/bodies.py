@@ -5,7 +5,9 @@ Sizes beyond the smallest are given at run time: the same loop over longer array
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from wengert.codegen.calls import Call, KernelCall
 from wengert.codegen.loops import COPY, FEW_BYTES, LoweredBody, Segment
@@ -19,17 +21,36 @@ MOST_MEMORY = 1 << 14  # bytes of values that a function keeps on its stack for 
 KNOWN = 64  # sizes up to this are written into the code
 
 
+class Most(NamedTuple):
+    """How large a body may be that is not that of a loop, in place of the numbers above."""
+
+    calls: int
+    steps: int
+    flops: float
+    memory: int
+
+
+OF_A_BLOCK = Most(1000, 8000, math.inf, 1 << 20)
+"""The most for a body that is run on blocks of lanes, whose values all lie on the stack."""
+
+
 def body_of(
-    made: Plan, calls: Sequence[Call], flops: float, pairs: Sequence[tuple[int, int]], zeroed: Sequence[int]
+    made: Plan,
+    calls: Sequence[Call],
+    flops: float,
+    pairs: Sequence[tuple[int, int]],
+    zeroed: Sequence[int],
+    most: Most | None = None,
 ) -> tuple[LoweredBody, tuple[int, ...]] | None:
     """Return the calls of a plan as a body, and the sizes to run it with; None if the body is not small, or if not all
     calls are kernels. ``pairs``: outputs, and the inputs that they are written over; ``zeroed``: outputs that begin as
     zeros."""
+    most = most or Most(MOST_CALLS, MOST_STEPS, MOST_FLOPS, MOST_MEMORY)
     literals = tuple([a.value.tobytes() for a in made.literals])
     inputs, outputs = [[a.aval.nbytes for a in atoms] for atoms in (made.tape.inputs, made.tape.outputs)]
     over = dict(pairs)
     memory = made.arena_bytes + sum(map(len, literals)) + sum([n for k, n in enumerate(outputs) if k not in over])
-    if made.tape.captures or flops > MOST_FLOPS or memory > MOST_MEMORY:
+    if made.tape.captures or flops > most.flops or memory > most.memory:
         return None
     parts = list[KernelCall]()
     for call in calls:
@@ -39,7 +60,7 @@ def body_of(
     if any(isinstance(part.kernel, str) and part.kernel != COPY for part in parts):
         return None
     steps = sum([len(part.kernel.steps) if isinstance(part.kernel, Nest) else 1 for part in parts])
-    if len(parts) > MOST_CALLS or steps > MOST_STEPS:
+    if len(parts) > most.calls or steps > most.steps:
         return None
     few = [n if n <= FEW_BYTES else None for n in inputs]
     beside = [n if k not in over or n <= FEW_BYTES else None for k, n in enumerate(outputs)]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from wengert.codegen.ir import Function, Index, Value
+from wengert.codegen.ir import Function, Index, Value, least
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.target import Target
@@ -37,7 +37,7 @@ class Segment(NamedTuple):
     """A call of a kernel in a body: its operands as (kind of buffer, number, offset), and its sizes. Sizes that are
     None are given at run time, in this order."""
 
-    kernel: Nest | Spec | Scan | While | WhileBack | Switch | Straight | str
+    kernel: Nest | Spec | Scan | While | WhileBack | Switch | Straight | Blocks | str
     places: tuple[tuple[str, int, int], ...]
     sizes: tuple[int | None, ...]
     extent: int | None
@@ -114,7 +114,19 @@ class Straight(NamedTuple):
     body: LoweredBody
 
 
-Whole = Scan | While | WhileBack | Switch | Straight
+class Blocks(NamedTuple):
+    """A body that is run on blocks of lanes, of which none depends on another.
+
+    It is called with pointers (operands, results), sizes (the number of lanes; for each operand and result, the bytes
+    from one lane to the next; those of the body), and the part of all blocks to run. The last block ends with the last
+    lane: it computes some lanes again that the block before has computed."""
+
+    body: LoweredBody
+    size: int
+    """The lanes of a block; there are no fewer in all."""
+
+
+Whole = Scan | While | WhileBack | Switch | Straight | Blocks
 
 # ---------------------------------------------------------------------------------------------------------- their code
 
@@ -165,6 +177,8 @@ class _Writer:
             self._while_back(whole)
         elif isinstance(whole, Switch):
             self._switch(whole)
+        elif isinstance(whole, Blocks):
+            self._blocks(whole)
         else:
             self._straight(whole)
         f.lines.append("  ret i32 0")
@@ -379,6 +393,25 @@ class _Writer:
         body = straight.body
         pointers = [self._pointer(k) for k in range(len(body.inputs) + len(body.outputs))]
         self._prepared(self._sized(body))(pointers[: len(body.inputs)], pointers[len(body.inputs) :])
+
+    def _blocks(self, blocks: Blocks) -> None:
+        f, body = self.f, blocks.body
+        pointers = [self._pointer(k) for k in range(len(body.inputs) + len(body.outputs))]
+        count = self._size()
+        steps = [self._size() for _ in pointers]
+        sized = self._sized(body)
+        run = self._prepared(sized)
+        begin, end = f.part()
+        last = count - blocks.size
+
+        def one(i: Value) -> None:
+            lane = f.index(least(f, i * blocks.size, last))
+            here = [self._moved(p, lane, step) for p, step in zip(pointers, steps, strict=True)]
+            outputs = here[len(body.inputs) :]
+            self._zero(sized, outputs)
+            run(here[: len(body.inputs)], outputs)
+
+        f.loop(begin, end, f.constant(1, "i8"), one)
 
     # ------------------------------------------------------------------------------------------------------- a body
 

@@ -44,6 +44,7 @@ from wengert.ops.kernels import (
     Gather,
     Iota,
     Kernel,
+    Lanes,
     Loop,
     Map,
     MapTape,
@@ -188,7 +189,7 @@ def _nonzero(step: PlanStep, instr: Instr, kernel: Nonzero, target: Target) -> C
 
 
 def _nested(
-    step: PlanStep, instr: Instr, kernel: Loop | RepeatWhile | RepeatWhileBack | Alternatives, target: Target
+    step: PlanStep, instr: Instr, kernel: Loop | RepeatWhile | RepeatWhileBack | Alternatives | Lanes, target: Target
 ) -> NestedCall:
     return NestedCall(step, instr.op.name)
 
@@ -222,6 +223,7 @@ LOWERING: dict[type[Kernel], Callable[[PlanStep, Instr, Any, Target], Call | Nes
     RepeatWhile: _nested,
     RepeatWhileBack: _nested,
     Alternatives: _nested,
+    Lanes: _nested,
     Sort: _sort,
     Routine: _routine,
 }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from wengert import passes
 from wengert.codegen import vecmath
-from wengert.codegen.bodies import body_of
+from wengert.codegen.bodies import Most, body_of
 from wengert.codegen.calls import Call, KernelCall, NestedCall
 from wengert.codegen.loops import LoweredBody
 from wengert.codegen.lower import lower, supports
@@ -46,10 +46,10 @@ class Lowered(NamedTuple):
     bodies: tuple[Lowered, ...]
     """The programs that calls refer to by their numbers."""
 
-    def body(self) -> tuple[LoweredBody, tuple[int, ...]] | None:
+    def body(self, most: Most | None = None) -> tuple[LoweredBody, tuple[int, ...]] | None:
         """Return the program as the body of a loop's function, and the sizes it is given; None if it is large."""
         flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in self.plan.tape.instrs])
-        return None if self.bodies else body_of(self.plan, self.calls, flops, self.pairs, self.zeroed)
+        return None if self.bodies else body_of(self.plan, self.calls, flops, self.pairs, self.zeroed, most)
 
 
 def lowered_tape(
@@ -59,6 +59,8 @@ def lowered_tape(
     is_fast: bool = False,
     donated: Sequence[int] = (),
     is_body: bool = False,
+    out_strides: Sequence[tuple[int, ...] | None] = (),
+    last_passes: Sequence[passes.Pass] | None = None,
 ) -> Lowered:
     """Run the last passes over ``tape``, and return its program for ``target``.
 
@@ -66,14 +68,21 @@ def lowered_tape(
     may in the body of a loop, ``is_body``.
     """
     pairs = donation.pairs_of(tape, donated)
-    made = plan(donation.written_late(passes.run(tape, passes.BEFORE_KERNELS, supports), pairs, is_body), in_strides)
+    kernels = passes.run(tape, last_passes or passes.BEFORE_KERNELS, supports)
+    made = plan(donation.written_late(kernels, pairs, is_body), in_strides, out_strides)
     zeroed = zero_outputs(made)
     pairs, commits_at = donation.safe(made, [p for p in pairs if p[0] not in zeroed.values()], is_body)
     steps = [s for s in made.steps if id(s) not in zeroed and not (is_body and donation.is_nothing(s, pairs))]
     bodies: list[Lowered] = []
 
-    def lowered_body(body: Tape, carries: Sequence[int] = ()) -> Lowered:
-        return lowered_tape(passes.run(body), target, (), is_fast, carries, is_body=True)
+    def lowered_body(
+        body: Tape,
+        carries: Sequence[int] = (),
+        in_strides: Sequence[tuple[int, ...] | None] = (),
+        out_strides: Sequence[tuple[int, ...] | None] = (),
+        last_passes: Sequence[passes.Pass] | None = None,
+    ) -> Lowered:
+        return lowered_tape(passes.run(body), target, in_strides, is_fast, carries, True, out_strides, last_passes)
 
     calls = list[Call]()
     for step in steps:

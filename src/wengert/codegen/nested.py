@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from wengert.codegen import loops
+from wengert.codegen.bodies import OF_A_BLOCK
 from wengert.codegen.calls import (
     Call,
     CallbackCall,
@@ -18,9 +19,10 @@ from wengert.codegen.calls import (
     name_of,
 )
 from wengert.higher.loops import one_iteration_back
-from wengert.ops.kernels import Alternatives, Kernel, Loop, RepeatWhile, RepeatWhileBack
+from wengert.ops.kernels import Alternatives, Kernel, Lanes, Loop, RepeatWhile, RepeatWhileBack
+from wengert.passes import WITHOUT_LANES
 from wengert.passes.plan.places import Buffer, Place, PlanStep, c_strides
-from wengert.tape import Instr
+from wengert.tape import Instr, Tape
 
 if TYPE_CHECKING:
     from wengert.codegen.lowered import Lowered
@@ -152,8 +154,37 @@ def _repeat_back(nesting: _Nesting) -> Call:
     return nesting.kernel("while_back", nesting.places, sizes)._replace(bodies=programs)
 
 
+def _in_lanes(nesting: _Nesting) -> Call:
+    """One kernel that goes through the lanes block by block, or the program of all lanes at once."""
+    step, params = nesting.step, nesting.instr.params
+    count, block = params["count"], params["block"]
+    atoms = [*block.inputs, *block.outputs]
+    size = _size_of(block, step)
+    strides = [place.strides for place in nesting.places]
+    inputs = len(step.ins)
+    body = nesting.lowered(block, (), strides[:inputs], strides[inputs:])
+    found = body.body(OF_A_BLOCK)
+    if found is None:
+        whole = nesting.lowered(params["whole"], (), strides[:inputs], strides[inputs:], WITHOUT_LANES)
+        return nesting.scan(nesting.places, nesting.program(whole), inputs, 0, 1)
+    steps = [
+        next((s for n, m, s in zip(p.aval.shape, a.aval.shape, p.strides, strict=True) if n != m), 0)
+        for p, a in zip(nesting.places, atoms, strict=True)
+    ]
+    blocks = -(-count // size)
+    grain = max(1, BLOCK_LANES // size)
+    return nesting.kernel(loops.Blocks(found[0], size), nesting.places, (count, *steps, *found[1]), blocks, grain)
+
+
+def _size_of(block: Tape, step: PlanStep) -> int:
+    """The lanes of a block: the length in which its results differ from those of all lanes."""
+    shapes = zip(block.outputs[0].aval.shape, step.outs[0].aval.shape, strict=True)
+    return next(m for m, n in shapes if m != n)
+
+
 NESTING: dict[type[Kernel], Callable[[_Nesting], Call]] = {
     Alternatives: _branch,
+    Lanes: _in_lanes,
     Loop: _loop,
     RepeatWhile: _repeat,
     RepeatWhileBack: _repeat_back,
@@ -187,6 +218,7 @@ def _sizes_of(found: Sequence[Found]) -> list[int]:
 
 
 LOOP_FLOPS = 5_000_000
+BLOCK_LANES = 2048  # lanes that a thread takes at once
 
 
 def _straight(lowered: Lowered) -> Lowered:

@@ -411,6 +411,14 @@ class Alternatives(Kernel):
     has_bodies = True
 
 
+class Lanes(Kernel):
+    """Run the tape of parameter ``block`` on blocks of lanes: on parts of the operands along their axes of parameter
+    ``count``, which the tape has in the length of a block. What it computes for one lane depends on no other lane."""
+
+    has_bodies = True
+    writes_anywhere = True
+
+
 class Callback(Kernel):
     """Python is called back inside the program: right, and slow; ``why`` says why there is no native lowering."""
 

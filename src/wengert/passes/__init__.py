@@ -19,6 +19,7 @@ from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.hoist import hoist
 from wengert.passes.join_windows import join_windows
+from wengert.passes.lanes import lanes
 from wengert.passes.merge_carries import merge_carries
 from wengert.passes.number_guards import number_guards
 from wengert.passes.output_masks import output_masks
@@ -68,6 +69,7 @@ BEFORE_KERNELS: tuple[Pass, ...] = (
     # These turn a tape into one of kernels: no derivative is taken of it afterwards, and it is not batched.
     expand,  # first: the other passes work on the steps that it puts in
     merge_carries,  # before all passes that look at what a loop hands on
+    lanes,  # before the others that ask for kernels, which then see what is left, and each block by itself
     planes,  # before all passes that ask for kernels, which take real numbers alone
     transpose_products,  # before fuse, which joins products with their readers
     schedule,  # before fuse, which joins steps that stand near each other
@@ -76,6 +78,9 @@ BEFORE_KERNELS: tuple[Pass, ...] = (
     fuse,  # on the steps that are left, in the order in which they will run
     rematerialise,  # after fuse, when the arrays between kernels are known
 )
+
+WITHOUT_LANES: tuple[Pass, ...] = tuple([p for p in BEFORE_KERNELS if p is not lanes])
+"""These are for the steps of a region of lanes whose block is too long to be one kernel."""
 
 ASK_WHAT_IS_NATIVE = frozenset([recompute, stencils, fuse, rematerialise])
 """The passes that must know which scalar functions have machine code: ``run_pass(tape, is_native)``."""

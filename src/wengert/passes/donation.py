@@ -15,6 +15,7 @@ from wengert.ops.kernels import (
     Callback,
     Check,
     Gather,
+    Lanes,
     Loop,
     Nonzero,
     RepeatWhile,
@@ -29,7 +30,10 @@ from wengert.tape import Atom, Aval, Instr, Tape, Var
 Pair = tuple[int, int]
 """The number of an output, and of the input over which it is written."""
 
-MAY_END_THE_RUN = (Check, Callback, Routine, Gather, Scatter, Nonzero, Loop, RepeatWhile, RepeatWhileBack, Alternatives)
+MAY_END_THE_RUN = (
+    *(Check, Callback, Routine, Gather, Scatter, Nonzero),
+    *(Loop, RepeatWhile, RepeatWhileBack, Alternatives, Lanes),
+)
 
 
 def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:

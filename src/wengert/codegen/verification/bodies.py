@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen.calls import KernelCall
-from wengert.codegen.loops import COPY, LoweredBody, Scan, Segment, Straight, Switch, While, WhileBack, Whole
+from wengert.codegen.loops import COPY, Blocks, LoweredBody, Scan, Segment, Straight, Switch, While, WhileBack, Whole
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.verification.operands import Array, OperandInMemory, OperandMaker, difference, halves, run
@@ -56,6 +56,8 @@ def differences(call: KernelCall, whole: Whole, address: int, address_of: Addres
     for number in range(9):
         memory = OperandMaker(np.random.default_rng(number), is_tame=number % 3 < 2)
         length = (5, 1, 2, 0, 3)[number % 5] if isinstance(whole, Scan) else 1
+        if isinstance(whole, Blocks):
+            length = 1 + number % 3
         operands = _operands(call, whole, memory, length, len(call.places) - count)
         if sum([x.block.nbytes for x in operands]) > MOST_BYTES:
             return
@@ -63,6 +65,8 @@ def differences(call: KernelCall, whole: Whole, address: int, address_of: Addres
             _make_small(operands, memory.rng)
         operands = _shared(whole, operands, memory.rng.random() < 0.5)
         sizes = (length, *call.sizes[1:]) if isinstance(whole, Scan) else call.sizes
+        if isinstance(whole, Blocks):
+            sizes = (_lanes(call, whole, length), *call.sizes[1:])
         results = range(len(operands) - count, len(operands))
         before = [x.block.copy() for x in operands]
         try:
@@ -72,7 +76,7 @@ def differences(call: KernelCall, whole: Whole, address: int, address_of: Addres
         wanted: dict[int, list[Array]] = {k: [] if status else [np.array(operands[k].view)] for k in results}
         for x, block in zip(operands, before, strict=True):
             x.block[...] = block
-        parts = halves(length, length // 2 if isinstance(whole, Scan) else 0)
+        parts = halves(length, length // 2 if isinstance(whole, Scan | Blocks) else 0)
         found = difference(address, operands, sizes, parts, wanted, status)
         yield found and f"{found} ({number}th operands, {length} iterations)"
 
@@ -87,13 +91,32 @@ def _operands(
             first = whole.constants + whole.carries
             if first <= k < first_result or k >= first_result + whole.carries:
                 shape = (length, *shape[1:])
-        made.append(memory.dense(place.aval.dtype, shape))
+        if isinstance(whole, Blocks):
+            made.append(_with_lanes(call, k, memory, _lanes(call, whole, length)))
+        else:
+            made.append(memory.dense(place.aval.dtype, shape))
     if isinstance(whole, Switch):
         made[0].view[...] = memory.rng.integers(-1, len(whole.branches) + 1)
     if isinstance(whole, Straight):  # its caller does that
         for k in whole.body.zeroed:
             made[first_result + k].view[...] = 0
     return made
+
+
+def _lanes(call: KernelCall, whole: Blocks, length: int) -> int:
+    """So many lanes that they are ``length`` blocks, if there are so many; of more than one, the last is not full."""
+    return min(call.sizes[0], length * whole.size - (length > 1))
+
+
+def _with_lanes(call: KernelCall, k: int, memory: OperandMaker, lanes: int) -> OperandInMemory:
+    """Operand number ``k`` under its own strides, with so many lanes."""
+    place, (count, *steps) = call.places[k], call.sizes
+    rows = zip(place.aval.shape, place.strides, strict=True)
+    axis = next((d for d, (n, s) in enumerate(rows) if n == count and s == steps[k]), -1)
+    shape = tuple([lanes if d == axis else n for d, n in enumerate(place.aval.shape)])
+    strides = tuple([s // place.aval.dtype.itemsize for s in place.strides])
+    span = 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+    return memory.strided(place.aval.dtype, shape, strides, max(1, span))
 
 
 def _make_small(operands: Sequence[OperandInMemory], rng: np.random.Generator) -> None:
@@ -125,6 +148,8 @@ def _play(whole: Whole, pointers: Sequence[int], sizes: Sequence[int], end: int,
     numbers = iter(sizes)
     if isinstance(whole, Scan):
         return _scan(whole, pointers, next(numbers), _Played(whole.body, numbers, address_of), end)
+    if isinstance(whole, Blocks):
+        return _blocks(whole, pointers, numbers, end, address_of)
     bodies = [_Played(body, numbers, address_of) for body in _bodies(whole)]
     if isinstance(whole, While):
         return _while(whole, pointers, *bodies)
@@ -245,6 +270,18 @@ def _scan(scan: Scan, pointers: Sequence[int], length: int, body: _Played, end: 
             return status
         carries.advance()
     carries.write(outputs[:m])
+    return 0
+
+
+def _blocks(blocks: Blocks, pointers: Sequence[int], numbers: Iterator[int], end: int, address_of: Address) -> int:
+    count, steps = next(numbers), [next(numbers) for _ in pointers]
+    body = _Played(blocks.body, numbers, address_of)
+    for i in range(end):
+        lane = min(i * blocks.size, count - blocks.size)
+        here = [p + lane * step for p, step in zip(pointers, steps, strict=True)]
+        status = body.run(here[: len(body.inputs)], here[len(body.inputs) :])
+        if status:
+            return status
     return 0
 
 

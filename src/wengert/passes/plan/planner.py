@@ -47,16 +47,27 @@ from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var, key_of
 
 
 @undisturbed
-def plan(tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()) -> Plan:
-    """The plan of ``tape``; ``in_strides`` are those of arguments that are not in C order. n log n in the tape."""
-    return Planner(tape, in_strides).run()
+def plan(
+    tape: Tape,
+    in_strides: Sequence[tuple[int, ...] | None] = (),
+    out_strides: Sequence[tuple[int, ...] | None] = (),
+) -> Plan:
+    """The plan of ``tape``; ``in_strides`` are those of arguments that are not in C order, and ``out_strides`` those of
+    results. n log n in the tape."""
+    return Planner(tape, in_strides, out_strides).run()
 
 
 class Planner:
     """Makes the plan of one tape. How each kind of kernel is planned stands in :mod:`~wengert.passes.plan.kinds`."""
 
-    def __init__(self, tape: Tape, in_strides: Sequence[tuple[int, ...] | None]) -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        in_strides: Sequence[tuple[int, ...] | None],
+        out_strides: Sequence[tuple[int, ...] | None] = (),
+    ) -> None:
         self.tape = tape
+        self.out_strides = out_strides
         self.out = Plan(tape)
         self.place = self.out.places
         self.end = len(tape.instrs)
@@ -87,8 +98,7 @@ class Planner:
         for k, a in enumerate(self.tape.outputs):
             place = self.of(a)
             if place.buffer.kind != "output" or place.buffer.number != k:
-                buffer = self._fixed("output", k)
-                self.step("copy", None, [place], [Place(buffer, 0, c_strides(a.aval), a.aval)])
+                self.step("copy", None, [place], [self._output(k, a)])
         self.out.arena_bytes = assign_offsets(self.out.buffers)
         return self.out
 
@@ -100,8 +110,9 @@ class Planner:
         tape = self.tape
         made_by: dict[Atom, Instr] = {v: instr for instr in tape.instrs for v in instr.outs}
         for k, a in enumerate(tape.outputs):
-            if a in made_by and a not in self.wanted:
-                self.wanted[a] = Place(self._fixed("output", k), 0, c_strides(a.aval), a.aval)
+            is_c_order = k >= len(self.out_strides) or self.out_strides[k] in (None, c_strides(a.aval))
+            if a in made_by and a not in self.wanted and (is_c_order or can_be_written_in_part(made_by[a])):
+                self.wanted[a] = self._output(k, a)
         for k in range(len(tape.instrs) - 1, -1, -1):
             op, ins, outs, params, _ = tape.instrs[k]
             kernel: Any = op.kernel
@@ -254,6 +265,10 @@ class Planner:
         self.place[v] = place
         self._use(place.buffer, self.last_read.get(v, self.now))
         return place
+
+    def _output(self, k: int, a: Atom) -> Place:
+        strides = self.out_strides[k] if k < len(self.out_strides) else None
+        return Place(self._fixed("output", k), 0, strides or c_strides(a.aval), a.aval)
 
     def _fixed(self, kind: str, number: int) -> Buffer:
         buffer = Buffer(kind, number)

@@ -138,10 +138,12 @@ class Places:
         if is_one(base) and is_one(start) and is_one(read.form):
             return self.atom(first), False
         if self._is_literal[read.value].all():
-            values = [a.value for a in read.refs]  # type: ignore[union-attr]  # all of them are literals
+            values = [a.base.value if type(a) is Piece else a.value for a in read.refs]  # type: ignore[union-attr]
             if all(v.tobytes() == values[0].tobytes() for v in values):
-                return first, False  # type: ignore[return-value]
-            return self.constant(np.array(values, first.aval.dtype)), True
+                return self.atom(first), False
+            shape = as_piece(first).shape  # not () where a literal is repeated
+            column = np.array(values, as_piece(first).aval.dtype).reshape(len(values), *[1] * len(shape))
+            return self.constant(np.broadcast_to(column, (len(values), *shape)).copy()), True
         is_constant = self._is_constant[read.value]
         way = np.where(is_constant, -1, base), np.where(is_constant, 0, read.form)
         ends = np.flatnonzero((way[0][1:] != way[0][:-1]) | (way[1][1:] != way[1][:-1])) + 1

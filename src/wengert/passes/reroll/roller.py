@@ -28,6 +28,10 @@ from wengert.tape import current_builder
 LEAST_SCANNED = 1_500
 """A scan must save so many steps. A short loop runs faster as straight code, and is soon compiled."""
 
+LEAST_OF_LANES = 256
+"""A scan must save so many steps on vectors of many lanes, whose values are then kept for a few lanes at once."""
+MANY_LANES = 1 << 12
+
 MOST_JOINED = 64
 """Constants of at most so many elements each are copied, so that they lie side by side."""
 
@@ -81,7 +85,13 @@ class Roller:
 
     def is_worth_it(self) -> bool:
         scans = any(type(made) is ScanPlan for made in self.made)
-        return not scans or self.it.run.saved >= LEAST_SCANNED
+        return not scans or self.it.run.saved >= (LEAST_OF_LANES if self._is_of_lanes() else LEAST_SCANNED)
+
+    def _is_of_lanes(self) -> bool:
+        """Whether all values of an iteration are numbers or long vectors of one length, which may be lanes."""
+        shapes = {v.aval.shape for j in range(self.it.run.period) for v in self.it.step(j).outs}
+        long = {shape for shape in shapes if shape}
+        return len(long) == 1 and all(len(shape) == 1 and shape[0] >= MANY_LANES for shape in long)
 
     def roll(self) -> None:
         it = self.it

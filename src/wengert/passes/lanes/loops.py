@@ -1,0 +1,409 @@
+"""Loops in lanes: the block runs the loop, with its state in elements.
+
+A scan becomes a scan. A batched ``while`` goes on until the last lane of the *batch* is done, and keeps the state of
+lanes that are done by selection; so a block may stop when its own last lane is done. That the body does so is proved
+from its steps (:func:`keeps_what_is_done`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from wengert.edit import merge_common
+from wengert.higher.bodies import interned
+from wengert.higher.loops import TapeLoop, TapeWhile, scan, while_, while_pull
+from wengert.ops.elementwise import add, select
+from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
+from wengert.ops.reduce import any_
+from wengert.passes.expand import expand
+from wengert.passes.lanes.elements import (
+    ArrayElement,
+    BodyFrame,
+    Element,
+    Elements,
+    Frame,
+    LaneValue,
+    Outer,
+    Outside,
+    Sliced,
+    array_of,
+    lane_axis,
+    without,
+)
+from wengert.passes.lanes.steps import RULES, put_in_lanes
+from wengert.passes.simplify import drop_dead, use_identities
+from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var, building, key_of
+
+MOST_PASSES = 20  # over a body, until it is known which carries differ from lane to lane
+
+
+@lru_cache(maxsize=4096)
+def _prepared(body: Tape) -> Tape:
+    """The body as steps that have kernels."""
+    return drop_dead(merge_common(use_identities(expand(body))))
+
+
+def run_in_lanes(frame: Frame, tape: Tape, inputs: Sequence[LaneValue]) -> list[LaneValue]:
+    """Emit all steps of a tape, and return its outputs. Raises Outside."""
+    values: dict[Any, LaneValue] = dict(zip(tape.inputs, inputs, strict=True))
+    for instr in tape.instrs:
+        made = put_in_lanes(frame, instr, [_of(values, a) for a in instr.ins])
+        values.update(zip(instr.outs, made, strict=True))
+    return [_of(values, a) for a in tape.outputs]
+
+
+def _of(values: dict[Any, LaneValue], a: Atom) -> LaneValue:
+    return LaneValue(a.aval, None, array_of([a], ())) if isinstance(a, Lit) else values[a]
+
+
+def _several(results: Any) -> Sequence[Atom]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _with_sums(elements: Sequence[Elements], instr: Instr, outputs: Sequence[LaneValue]) -> list[Elements | LaneValue]:
+    """Results of a loop, of which those are sums over the lanes that its body makes so."""
+    return [
+        LaneValue(v.aval, None, x, True) if made.is_sum else x
+        for x, v, made in zip(elements, instr.outs, outputs, strict=True)
+    ]
+
+
+def _from_outside(x: LaneValue) -> LaneValue:
+    return x._replace(elements=array_of([Outer(e) for e in x.elements.flat], x.elements.shape))
+
+
+def _flat(values: Sequence[LaneValue]) -> list[tuple[Element, Any]]:
+    """All elements of values in order, with their dtypes."""
+    return [(e, x.aval.dtype) for x in values for e in x.elements.flat]
+
+
+def _fresh(
+    avals: Sequence[Aval], count: int, size: int, are_lanes: Sequence[bool]
+) -> tuple[list[LaneValue], list[Var]]:
+    """Values of these types whose elements are new variables."""
+    values, all_of_them = list[LaneValue](), list[Var]()
+    for aval in avals:
+        axis = lane_axis(aval, count)
+        shape = without(aval.shape, axis)
+        number = len(all_of_them)
+        made = [
+            Var(Aval((size,) if are_lanes[number + k] else (), aval.dtype))
+            for k in range(aval.size // (count if axis is not None else 1))
+        ]
+        all_of_them += made
+        values.append(LaneValue(aval, axis, array_of(made, shape)))
+    return values, all_of_them
+
+
+def _carried(frame: BodyFrame, x: Element, is_lane: bool, dtype: Any) -> Atom:
+    a = frame.wide(x) if is_lane else frame.atom(x)
+    if a.aval.dtype != dtype:
+        raise Outside("a carry of another dtype")
+    return a
+
+
+class _Body(NamedTuple):
+    """A body in lanes: its tape takes what is constant, then carries, then slices."""
+
+    frame: BodyFrame
+    carries: list[Var]
+    outputs: list[LaneValue]
+    are_lanes: list[bool]
+
+
+def _body(
+    frame: Frame,
+    body: Tape,
+    constants: Sequence[LaneValue],
+    first: Sequence[LaneValue],
+    lanes: Sequence[bool],
+    stacks: Sequence[LaneValue] = (),
+) -> _Body:
+    """Emit a body again and again, until all carries that differ between lanes are known to."""
+    may_be_sums = [x.is_sum or _may_become_sum(x) for x in first]
+    try:
+        return _settled(frame, body, constants, first, lanes, stacks, may_be_sums)
+    except Outside:
+        if may_be_sums == [x.is_sum for x in first]:
+            raise
+        return _settled(frame, body, constants, first, lanes, stacks, [x.is_sum for x in first])
+
+
+def _may_become_sum(x: LaneValue) -> bool:
+    """Whether sums over the lanes may be added to a carry that begins so."""
+    return x.lane_axis is None and x.aval.dtype.kind == "f" and x.is_zero()
+
+
+def _settled(
+    frame: Frame,
+    body: Tape,
+    constants: Sequence[LaneValue],
+    first: Sequence[LaneValue],
+    lanes: Sequence[bool],
+    stacks: Sequence[LaneValue],
+    are_sums: list[bool],
+) -> _Body:
+    are_lanes = [known or frame.is_lane(e) for known, (e, _) in zip(lanes, _flat(first), strict=True)]
+    for _ in range(MOST_PASSES):
+        inner = BodyFrame(frame, stacks)
+        carries, variables = _fresh([x.aval for x in first], frame.count, frame.size, are_lanes)
+        carries = [x._replace(is_sum=is_sum) for x, is_sum in zip(carries, are_sums, strict=True)]
+        slices = list[LaneValue]()
+        for k, x in enumerate(stacks):
+            if x.lane_axis == 0:
+                raise Outside("a loop over the lanes")
+            aval = Aval(x.aval.shape[1:], x.aval.dtype)
+            shape = x.elements.shape[1:]
+            elements = [Sliced(k, index) for index in indices(shape)]
+            axis = None if x.lane_axis is None else x.lane_axis - 1
+            slices.append(LaneValue(aval, axis, array_of(elements, shape)))
+        outputs = run_in_lanes(inner, _prepared(body), [*map(_from_outside, constants), *carries, *slices])
+        made = _flat(outputs[: len(first)])
+        now = [known or inner.is_lane(e) for known, (e, _) in zip(are_lanes, made, strict=True)]
+        sums = [x.is_sum or (x.is_zero() and was) for x, was in zip(outputs, are_sums, strict=False)]
+        if any(x.is_sum and not is_sum for x, is_sum in zip(first, sums, strict=True)):
+            raise Outside("a carry that is no sum over the lanes any more")
+        if any(is_sum and not (x.is_sum or x.is_zero()) for x, is_sum in zip(first, sums, strict=True)):
+            raise Outside("a sum over the lanes is added to something")
+        if now == are_lanes and sums == are_sums:
+            outputs = [x._replace(is_sum=True) if is_sum else x for x, is_sum in zip(outputs, sums, strict=False)] + (
+                outputs[len(sums) :]
+            )
+            return _Body(inner, variables, outputs, are_lanes)
+        are_lanes, are_sums = now, sums
+    raise Outside("carries that do not settle")
+
+
+def indices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = [()]
+    for n in shape:
+        found = [(*index, k) for index in found for k in range(n)]
+    return found
+
+
+def _begin(frame: Frame, first: Sequence[LaneValue], are_lanes: Sequence[bool]) -> list[Atom]:
+    """The carries with which a loop begins."""
+    return [
+        frame.wide(e) if is_lane else frame.atom(e) for (e, _), is_lane in zip(_flat(first), are_lanes, strict=True)
+    ]
+
+
+def _shaped(results: Sequence[Atom], values: Sequence[LaneValue]) -> list[Elements]:
+    """Results of a loop, in the shapes of the carries."""
+    found, at = list[Elements](), 0
+    for x in values:
+        found.append(array_of(results[at : at + x.elements.size], x.elements.shape))
+        at += x.elements.size
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------------- scan
+
+
+def _scan(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[Elements | LaneValue]:
+    loop: TapeLoop = instr.params["loop"]
+    n, m = loop.constants, loop.constants + loop.carries
+    if not loop.length:
+        raise Outside("a loop of no iterations")
+    constants, first, stacks = values[:n], values[n:m], values[m:]
+    if any(x.is_sum for x in (*constants, *stacks)):
+        raise Outside("a loop over a sum over the lanes")
+    made = _body(frame, loop.body, constants, first, [False] * len(_flat(first)), stacks)
+    inner, given = made.frame, made.outputs[: loop.carries]
+    outputs = [
+        _carried(inner, e, is_lane, dtype) for (e, dtype), is_lane in zip(_flat(given), made.are_lanes, strict=True)
+    ]
+    stacked = made.outputs[loop.carries :]
+    outputs += [_carried(inner, e, inner.is_lane(e), dtype) for e, dtype in _flat(stacked)]
+    rows = [
+        frame.stack(list(stacks[k].elements[(slice(None), *index)]), stacks[k].aval.dtype) for k, index in inner.slices
+    ]
+    if any(a.aval.shape[1:] != v.aval.shape for a, v in zip(rows, inner.slices.values(), strict=True)):
+        raise Outside("a stack of other lanes")
+    inputs = [*inner.outer.values(), *made.carries, *inner.slices.values()]
+    operands = [*inner.outer, *_begin(frame, first, made.are_lanes), *rows]
+    body = interned(drop_dead(inner.tape(inputs, outputs, loop.body.name)))
+    lanes = TapeLoop(body, len(inner.outer), len(made.carries), loop.length, loop.is_reversed)
+    with building(frame.builder):
+        results = _several(scan(*operands, loop=lanes, pull=None))
+    found, at = _shaped(results[: len(made.carries)], first), len(made.carries)
+    for x in stacked:
+        shape = x.elements.shape
+        columns = results[at : at + x.elements.size]
+        at += x.elements.size
+        made_of = [y for y in columns if type(y) is Var]
+        cells = [ArrayElement(y, 1 if y.aval.ndim == 2 else None, (k,)) for k in range(loop.length) for y in made_of]
+        found.append(array_of(cells, (loop.length, *shape)))
+    return _with_sums(found, instr, made.outputs)
+
+
+# -------------------------------------------------------------------------------------------------------------- while
+
+
+class _Repeat(NamedTuple):
+    """A ``while`` in lanes, with its operands, and the numbers of carries that differ between lanes."""
+
+    loop: TapeWhile
+    operands: list[Atom]
+    body: _Body
+    constants: list[Atom]
+
+
+def _while(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[Elements | LaneValue]:
+    loop: TapeWhile = instr.params["loop"]
+    made = _repeated(frame, instr, values, ())
+    if any(x.is_sum for x in made.body.outputs):
+        raise Outside("a sum over the lanes in a loop of unknown length")
+    with building(frame.builder):
+        results = _several(while_(*made.operands, loop=made.loop))
+    return _shaped(results, values[loop.first :])
+
+
+def _while_back(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[Elements | LaneValue]:
+    loop: TapeWhile = instr.params["loop"]
+    wrt: tuple[int, ...] = instr.params["wrt"]
+    count = loop.first + loop.carries
+    xs, cts = list(values[:count]), values[count:]
+    are_sums = [lane_axis(v.aval, frame.count) is None for v in instr.outs]
+    if any(is_sum and k >= loop.constants for k, is_sum in zip(wrt, are_sums, strict=True)):
+        raise Outside("a carry without lanes that moves")
+    for k in wrt:
+        if k < loop.constants:  # each lane has its own cotangent
+            x = xs[loop.of_condition + k]
+            wide = [frame.wide(e) for e in x.elements.flat]
+            xs[loop.of_condition + k] = x._replace(elements=array_of(wide, x.elements.shape))
+    made = _repeated(frame, instr, xs, wrt)
+    inner = made.body.frame
+    numbers = list[list[int]]()
+    at, place = 0, list(made.constants)
+    starts = list[range]()
+    for x in xs[loop.first :]:
+        starts.append(range(len(place) + at, len(place) + at + x.elements.size))
+        at += x.elements.size
+    for k in wrt:
+        if k < loop.constants:
+            atoms = [frame.atom(e) for e in xs[loop.of_condition + k].elements.flat]
+            if any(a not in inner.outer for a in atoms):
+                raise Outside("a constant that the body does not read")
+            numbers.append([place.index(a) for a in atoms])
+        else:
+            numbers.append(list(starts[k - loop.constants]))
+    chosen = sorted({j for row in numbers for j in row})
+    seeds: dict[int, Atom] = {}
+    for k, x in zip([k for k in wrt if k >= loop.constants], cts, strict=True):
+        seeds.update(zip(starts[k - loop.constants], [frame.wide(e) for e in x.elements.flat], strict=True))
+    with building(frame.builder):
+        given = [seeds[j] for j in chosen if j >= len(place)]
+        results = _several(while_pull(*made.operands, *given, loop=made.loop, wrt=tuple(chosen)))
+    found = list[Elements | LaneValue]()
+    for k, row, v, is_sum in zip(wrt, numbers, instr.outs, are_sums, strict=True):
+        elements = array_of([results[chosen.index(j)] for j in row], xs[loop.of_condition + k].elements.shape)
+        found.append(LaneValue(v.aval, lane_axis(v.aval, frame.count), elements, is_sum))
+    return found
+
+
+def _repeated(frame: Frame, instr: Instr, values: Sequence[LaneValue], wrt: tuple[int, ...]) -> _Repeat:
+    loop: TapeWhile = instr.params["loop"]
+    at, first = loop.of_condition, values[loop.first : loop.first + loop.carries]
+    lanes = list[bool]()
+    for k, x in enumerate(first):
+        lanes += [loop.constants + k in wrt] * x.elements.size
+    body = _body(frame, loop.body, values[at : loop.first], first, lanes)
+    for k in wrt:
+        if k < loop.constants:
+            for e in _from_outside(values[at + k]).elements.flat:
+                body.frame.atom(e)  # the body takes it, whether it reads it or not
+    outputs = [
+        _carried(body.frame, e, is_lane, dtype)
+        for (e, dtype), is_lane in zip(_flat(body.outputs), body.are_lanes, strict=True)
+    ]
+    condition, each = _prepared(loop.condition), None
+    last = condition.instrs[-1] if condition.instrs else None
+    if last is not None and condition.outputs[0] in last.outs and last.op is any_:
+        if lane_axis(last.ins[0].aval, frame.count) == 0 and last.params["axis"] == (0,):
+            each = last.ins[0]
+            condition = condition.replace(instrs=condition.instrs[:-1], outputs=(each,))
+    inner = BodyFrame(frame)
+    carries, variables = _fresh([x.aval for x in first], frame.count, frame.size, body.are_lanes)
+    (goes_on,) = run_in_lanes(inner, condition, [*map(_from_outside, values[:at]), *carries])
+    if goes_on.elements.size != 1:
+        raise Outside("a condition of several numbers in each lane")
+    flag = inner.atom(goes_on.elements.flat[0])
+    if flag.aval.ndim:
+        if each is None or not keeps_what_is_done(instr, condition, each, _prepared(loop.body)):
+            raise Outside("a lane that is done may change while others go on")
+        with building(inner.builder):
+            flag = any_(flag, axis=(0,))
+    inputs = [*inner.outer.values(), *variables]
+    tested = interned(drop_dead(inner.tape(inputs, [flag], loop.condition.name)))
+    inputs = [*body.frame.outer.values(), *body.carries]
+    run = interned(drop_dead(body.frame.tape(inputs, outputs, loop.body.name)))
+    constants = list(body.frame.outer)
+    new = TapeWhile(tested, run, len(inner.outer), len(constants))
+    return _Repeat(new, [*inner.outer, *constants, *_begin(frame, first, body.are_lanes)], body, constants)
+
+
+def keeps_what_is_done(instr: Instr, condition: Tape, each: Atom, body: Tape) -> bool:
+    """Whether an iteration leaves all carries as they are in lanes where the condition does not hold.
+
+    ``each`` is the condition of each lane, a value of ``condition``. The body must select by the same value, which is
+    told by the steps that lead to it."""
+    loop: TapeWhile = instr.params["loop"]
+    numbers: dict[Any, int] = {}
+
+    def numbered(tape: Tape, first: int, constants: int) -> dict[Any, int]:
+        """A number for each value, the same for values that are made by equal steps of equal values."""
+        known: dict[Any, int] = {}
+        for k, v in enumerate(tape.inputs):
+            key = ("operand", key_of(instr.ins[first + k])) if k < constants else ("carry", k - constants)
+            known[v] = numbers.setdefault(key, len(numbers))
+        for i in tape.instrs:
+            ins = tuple([known[a] if type(a) is Var else a.key for a in i.ins])
+            for j, v in enumerate(i.outs):
+                known[v] = numbers.setdefault((i.op, ins, tuple(i.params.items()), j), len(numbers))
+        return known
+
+    tested = numbered(condition, 0, loop.of_condition)
+    if type(each) is not Var:
+        return False
+    mask, known = tested[each], numbered(body, loop.of_condition, loop.constants)
+    maker = {v: i for i in body.instrs for v in i.outs}
+
+    def is_mask(a: Atom) -> bool:
+        while a in maker and maker[a].op.kernel.is_view:
+            a = maker[a].ins[0]
+        return type(a) is Var and known[a] == mask
+
+    def is_zero(a: Atom) -> bool:
+        """Whether a value is zero in lanes that are done."""
+        while a in maker:
+            i = maker[a]
+            if i.op is select and is_mask(i.ins[0]):
+                a = i.ins[2]
+            elif i.op.kernel.is_view:
+                a = i.ins[0]
+            else:
+                return False
+        return type(a) is Lit and not a.value
+
+    def is_kept(a: Atom, carry: Var) -> bool:
+        while a is not carry:
+            if a not in maker:
+                return False
+            i = maker[a]
+            if i.op is select and is_mask(i.ins[0]):
+                a = i.ins[2]
+            elif i.op is add and is_zero(i.ins[0]):
+                a = i.ins[1]
+            elif i.op is add and is_zero(i.ins[1]):
+                a = i.ins[0]
+            else:
+                return False
+        return True
+
+    return all(map(is_kept, body.outputs, body.inputs[loop.constants :]))
+
+
+RULES.update({Loop: _scan, RepeatWhile: _while, RepeatWhileBack: _while_back})
