@@ -17,7 +17,7 @@ from rich.console import Console  # isort: skip
 from rich.table import Table  # isort: skip
 
 Calls = dict[str, Callable[[], Any]]
-"""By library, or spelling: one call, that waits for the result. The first is ours."""
+"""Calls that wait for their results, one for each library or spelling. The first is ours."""
 
 
 def has(name: str) -> bool:

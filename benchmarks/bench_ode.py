@@ -85,7 +85,7 @@ Solver = Callable[[float], Callable[[], Any]]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be computed, by solvers of which the first is ours; ``others`` compute less, and are not compared."""
+    """A problem, and its solvers, of which the first is ours; ``others`` compute less, and are not compared."""
 
     solvers: dict[str, Solver]
     reference: Any

@@ -185,7 +185,7 @@ def in_jax(p: Program, work: Path, seconds: float, suffix: str, forward: bool) -
         port = jax.jit(ported(p, suffix, arrays, loosened=False))
         try:
             found = port(*arrays)
-        except Exception as error:
+        except Exception as error:  # of whatever class: some ports trace only without their outermost jit
             say(strict=str(error).splitlines()[0])
             port = jax.jit(ported(p, suffix, arrays, loosened=True))
             found = port(*arrays)
@@ -214,11 +214,10 @@ def in_jax(p: Program, work: Path, seconds: float, suffix: str, forward: bool) -
     step = gradient(loosened=False)
     try:
         step.lower(*arrays)
-    except Exception as error:
+    except Exception as error:  # as above
         say(strict=str(error).splitlines()[0])
-        step = gradient(loosened=True)
-        step.lower(*arrays)
-        step = gradient(loosened=True)
+        gradient(loosened=True).lower(*arrays)
+        step = gradient(loosened=True)  # which has traced nothing yet: its first call is timed
     else:
         step = gradient(loosened=False)
     found = timed(lambda: jax.block_until_ready(step(*arrays)), seconds, "")

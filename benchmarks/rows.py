@@ -40,7 +40,7 @@ class Row:
     reference: str | Callable[..., Any] = ""
     """The library whose result is right, or a function of the inputs that returns it; else the second library."""
     why: dict[str, str] = field(default_factory=dict)
-    """Of a library that is not there: why."""
+    """The reason why a library is not there."""
 
     @property
     def measured_against(self) -> str:

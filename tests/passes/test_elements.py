@@ -1,4 +1,4 @@
-"""What an element is made of: places through views, parts of boxes, and the core."""
+"""Elements are described by what they are made of: places through views, parts of boxes, and the core."""
 
 from __future__ import annotations
 

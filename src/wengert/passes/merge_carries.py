@@ -85,7 +85,7 @@ def _without_views(instr: Instr, made: dict[Any, Instr]) -> tuple[Instr, list[In
     number = {a: k for k, a in enumerate(body.outputs[: loop.carries]) if type(a) is Var}
     viewed: dict[int, Instr] = {}  # for each carry that goes, the view in the body
     for k in range(loop.carries):
-        view, first = inner.get(body.outputs[k]), made.get(instr.ins[n + k])  # type: ignore[call-overload]
+        view, first = inner.get(body.outputs[k]), made.get(instr.ins[n + k])  # type: ignore[call-overload]  # nothing makes a literal
         if view is None or first is None or not view.op.kernel.is_view or view.ins[0] not in number:
             continue
         j = number[view.ins[0]]

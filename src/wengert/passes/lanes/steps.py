@@ -290,7 +290,7 @@ def _view(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[E
     (x,), (v,) = values, instr.outs
     if v.aval.dtype != x.aval.dtype:
         raise Outside("a view of another dtype")
-    _, places = _region(x, instr.op.kernel.layout, instr.params, v.aval, frame.count)  # type: ignore[attr-defined]
+    _, places = _region(x, instr.op.kernel.layout, instr.params, v.aval, frame.count)  # type: ignore[attr-defined]  # a view
     return [x.elements.reshape(-1)[places] if places.ndim else array_of([x.elements.flat[int(places)]], ())]
 
 
@@ -322,7 +322,7 @@ def _embed(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[
 def _written(frame: Frame, instr: Instr, x: LaneValue, given: LaneValue, combine: str) -> Elements:
     if given.aval.dtype != x.aval.dtype:
         raise Outside("parts of several dtypes")
-    layout = instr.op.kernel.layout  # type: ignore[attr-defined]
+    layout = instr.op.kernel.layout  # type: ignore[attr-defined]  # the table of kinds calls this for such a kernel
     axis, places = _region(x, layout, instr.params, x.aval, frame.count)
     shape = list(places.shape)
     if axis is not None:

@@ -138,7 +138,7 @@ class Places:
         if is_one(base) and is_one(start) and is_one(read.form):
             return self.atom(first), False
         if self._is_literal[read.value].all():
-            values = [a.base.value if type(a) is Piece else a.value for a in read.refs]  # type: ignore[union-attr]
+            values = [a.base.value if type(a) is Piece else a.value for a in read.refs]  # type: ignore[union-attr]  # literals
             if all(v.tobytes() == values[0].tobytes() for v in values):
                 return self.atom(first), False
             shape = as_piece(first).shape  # not () where a literal is repeated
