@@ -22,9 +22,6 @@ bool is_plain_array(PyObject *x) {
     return PyArray_CHKFLAGS(array, NPY_ARRAY_C_CONTIGUOUS) && PyTypeNum_ISNUMBER(PyArray_TYPE(array));
 }
 
-bool is_field_true(PyObject *lens, Py_ssize_t k) { return PyTuple_GET_ITEM(lens, k) == Py_True; }
-constexpr Py_ssize_t AMBIGUOUS = 4, OF_TRACED_PLACE = 5; // fields of Lens
-
 bool number(Key &key, PyObject *x, bool &is_number) {
     is_number = true;
     if (PyFloat_CheckExact(x)) {
@@ -73,7 +70,7 @@ bool Key::value(Value *x) {
     if (trace != of && !is_outer) return is_known = false;
     if (is_view || is_outer) {
         for (Value *at = x; at->base != Py_None; at = reinterpret_cast<Value *>(at->base))
-            if (is_field_true(at->lens, AMBIGUOUS) || is_field_true(at->lens, OF_TRACED_PLACE)) return is_known = false;
+            if (!is_plain(at->lens)) return is_known = false;
         if (n_late == MOST_VALUES) return is_known = false;
         late[n_late++] = {reinterpret_cast<PyObject *>(x), n_words + 1};
         if (!word(facts) || !word(0)) return false;

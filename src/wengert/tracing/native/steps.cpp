@@ -14,6 +14,7 @@ constexpr size_t LEAST_LIMIT = 20'000; // events and instructions; or as many ti
 constexpr size_t RUNS = 8;
 constexpr size_t MOST_RECORDINGS = 64;
 constexpr size_t MOST_EQUAL = 100'000; // events of one key
+constexpr Py_ssize_t MOST_STEPS = 200; // of one operation
 
 struct Names {
     PyObject *outs = PyUnicode_InternFromString("outs"), *effects = PyUnicode_InternFromString("effects");
@@ -62,12 +63,19 @@ Kept *Steps::find(const Key &key, uint64_t hash) {
     return nullptr;
 }
 
-Kept *Steps::keep(const Key &key, uint64_t hash) {
-    if (Kept *found = find(key, hash)) return found;
-    auto made = std::make_unique<Kept>();
-    made->words.assign(key.words, key.words + key.n_words);
-    for (int k = 0; k < key.n_objects; k++) made->objects.emplace_back(key.objects[k]);
-    return kept->emplace(hash, std::move(made))->second.get();
+void Steps::keep(const Key &key, uint64_t hash, std::unique_ptr<Event> event) {
+    Kept *found = find(key, hash);
+    if (found == nullptr) {
+        auto made = std::make_unique<Kept>();
+        made->words.assign(key.words, key.words + key.n_words);
+        for (int k = 0; k < key.n_objects; k++) made->objects.emplace_back(key.objects[k]);
+        found = kept->emplace(hash, std::move(made))->second.get();
+    }
+    for (Entry *entry : event->entries) entry->run = run;
+    if (found->events.size() >= MOST_EQUAL) return;
+    found->events.push_back(std::move(event));
+    found->run = run;
+    found->next = found->events.size();
 }
 
 Entry *Steps::entry(PyObject *instr) {
@@ -76,7 +84,9 @@ Entry *Steps::entry(PyObject *instr) {
     return at->second.get();
 }
 
-Event *Steps::take(Kept *of) {
+Event *Steps::take(const Key &key, uint64_t hash) {
+    Kept *of = find(key, hash);
+    if (of == nullptr) return nullptr;
     if (of->run != run) {
         of->run = run;
         of->next = 0;
@@ -138,7 +148,7 @@ bool describe(const Key &key, PyObject *result, const std::vector<PyObject *> &a
         int n = 0;
         for (int k = 0; k < key.n_values; k++)
             if (reinterpret_cast<PyObject *>(key.values[k]) == x->base) made.base = k, n++;
-        if (n != 1 || PyTuple_GET_ITEM(x->lens, 4) == Py_True || PyTuple_GET_ITEM(x->lens, 5) == Py_True) return false;
+        if (n != 1 || !is_plain(x->lens)) return false;
         made.lens = x->lens;
     } else {
         const bool is_literal = PyObject_TypeCheck(x->atom, known.literal);
@@ -174,34 +184,25 @@ bool steps_since(Steps *steps, const Key &key, Py_ssize_t start, Event &event, s
 
 } // namespace
 
-bool commit(Steps *steps, const Key &key, Py_ssize_t start, PyObject *result) {
+void commit(Steps *steps, const Key &key, uint64_t hash, Py_ssize_t start, PyObject *result) {
     auto event = std::make_unique<Event>();
     std::vector<PyObject *> atoms;
-    if (PyList_GET_SIZE(steps->instrs) - start > 200 || !steps_since(steps, key, start, *event, atoms)) return true;
+    if (PyList_GET_SIZE(steps->instrs) - start > MOST_STEPS || !steps_since(steps, key, start, *event, atoms)) return;
     const bool is_tuple = PyTuple_CheckExact(result);
     event->form = is_tuple ? Event::TUPLE : PyList_CheckExact(result) ? Event::LIST : Event::ONE;
     if (event->form == Event::ONE) {
         event->results.resize(1);
-        if (!describe(key, result, atoms, event->results[0])) return true;
+        if (!describe(key, result, atoms, event->results[0])) return;
     } else {
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
         event->results.resize(n);
         for (Py_ssize_t k = 0; k < n; k++) {
-            if (!describe(key, PySequence_Fast_GET_ITEM(result, k), atoms, event->results[k])) return true;
+            if (!describe(key, PySequence_Fast_GET_ITEM(result, k), atoms, event->results[k])) return;
             for (Py_ssize_t other = 0; other < k; other++) // one object in two places
-                if (PySequence_Fast_GET_ITEM(result, k) == PySequence_Fast_GET_ITEM(result, other)) return true;
+                if (PySequence_Fast_GET_ITEM(result, k) == PySequence_Fast_GET_ITEM(result, other)) return;
         }
     }
-    for (Entry *entry : event->entries) entry->run = steps->run;
-    Kept *kept = steps->keep(key, key.hash());
-    if (kept->events.size() >= MOST_EQUAL) return true;
-    if (kept->run != steps->run) {
-        kept->run = steps->run;
-        kept->next = 0;
-    }
-    kept->events.push_back(std::move(event));
-    kept->next = kept->events.size();
-    return true;
+    steps->keep(key, hash, std::move(event));
 }
 
 // What a view reads is a step too: it depends on the way in which it looks at its base, and on that.
@@ -215,17 +216,17 @@ PyObject *atom_of_view(Value *x) {
     Steps *steps = steps_of(trace);
     Key key;
     key.trace = trace;
-    key.word(0xfee1);
+    key.word(VIEW);
     key.object(x->lens);
     key.object(base_atom);
     key.atoms[key.n_atoms++] = base_atom;
     const uint64_t hash = key.hash();
-    if (Kept *found = steps->find(key, hash))
-        if (Event *event = steps->take(found)) {
-            Py_XSETREF(x->atom, Py_NewRef(event->results[0].atom));
-            x->seen = version;
-            return x->atom;
-        }
+    if (Event *event = steps->take(key, hash)) {
+        Py_XSETREF(x->atom, Py_NewRef(event->results[0].atom));
+        x->seen = version;
+        return x->atom;
+    }
+    if (PyErr_Occurred()) return nullptr;
     const Py_ssize_t start = PyList_GET_SIZE(steps->instrs);
     const Owned atom = Owned::stolen(PyObject_CallMethod(reinterpret_cast<PyObject *>(x), "atom", nullptr));
     if (atom == nullptr) return nullptr;
@@ -234,11 +235,7 @@ PyObject *atom_of_view(Value *x) {
     if (steps_since(steps, key, start, *event, atoms) && std::find(atoms.begin(), atoms.end(), atom.get()) != atoms.end()) {
         event->results.resize(1);
         event->results[0].atom = atom;
-        for (Entry *entry : event->entries) entry->run = steps->run;
-        Kept *kept = steps->keep(key, hash);
-        kept->run = steps->run;
-        kept->events.push_back(std::move(event));
-        kept->next = kept->events.size();
+        steps->keep(key, hash, std::move(event));
     }
     return x->atom;
 }
@@ -331,7 +328,7 @@ PyObject *end(PyObject *object, PyObject *) {
 
 bool key_of_step(Steps *self, Key &key, PyObject *op, PyObject *ins, PyObject *params) {
     key.equals = self->equals;
-    key.word(0x57e9);
+    key.word(STEP);
     key.object(op);
     const Py_ssize_t n = PyTuple_GET_SIZE(ins);
     key.word(n);
@@ -351,8 +348,7 @@ PyObject *step(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
     if (n_args != 3 || self->trace == nullptr || !PyTuple_Check(args[1])) Py_RETURN_NONE;
     Key key;
     if (!key_of_step(self, key, args[0], args[1], args[2])) Py_RETURN_NONE;
-    Kept *found = self->find(key, key.hash());
-    Event *event = found == nullptr ? nullptr : self->take(found);
+    Event *event = self->take(key, key.hash());
     if (event == nullptr) {
         if (PyErr_Occurred()) return nullptr;
         Py_RETURN_NONE;
@@ -367,13 +363,9 @@ PyObject *learn(PyObject *object, PyObject *instr) {
     if (self->trace == nullptr ||
         !key_of_step(self, key, PyTuple_GET_ITEM(instr, OP), PyTuple_GET_ITEM(instr, INS), PyTuple_GET_ITEM(instr, PARAMS)))
         Py_RETURN_NONE;
-    Kept *kept = self->keep(key, key.hash());
     auto event = std::make_unique<Event>();
     event->entries.push_back(self->entry(instr));
-    event->entries[0]->run = self->run;
-    kept->run = self->run;
-    kept->events.push_back(std::move(event));
-    kept->next = kept->events.size();
+    self->keep(key, key.hash(), std::move(event));
     Py_RETURN_NONE;
 }
 
@@ -397,7 +389,7 @@ PyObject *block(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
     Steps *self = self_of(object);
     if (n_args != 3 || !PyTuple_Check(args[1])) return PyErr_SetString(PyExc_TypeError, "block(owner, atoms, make)"), nullptr;
     Key key;
-    key.word(0xb10c);
+    key.word(BLOCK);
     key.object(args[0]);
     const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
     if (self->trace == nullptr || n > Key::MOST_VALUES) return PyObject_CallNoArgs(args[2]);
@@ -406,13 +398,13 @@ PyObject *block(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
         key.atoms[key.n_atoms++] = PyTuple_GET_ITEM(args[1], k);
     }
     const uint64_t hash = key.hash();
-    if (Kept *found = self->find(key, hash))
-        if (Event *event = self->take(found)) {
-            PyObject *atoms = PyList_New(static_cast<Py_ssize_t>(event->results.size()));
-            for (size_t k = 0; atoms != nullptr && k < event->results.size(); k++)
-                PyList_SET_ITEM(atoms, static_cast<Py_ssize_t>(k), Py_NewRef(event->results[k].atom));
-            return atoms;
-        }
+    if (Event *event = self->take(key, hash)) {
+        PyObject *atoms = PyList_New(static_cast<Py_ssize_t>(event->results.size()));
+        for (size_t k = 0; atoms != nullptr && k < event->results.size(); k++)
+            PyList_SET_ITEM(atoms, static_cast<Py_ssize_t>(k), Py_NewRef(event->results[k].atom));
+        return atoms;
+    }
+    if (PyErr_Occurred()) return nullptr;
     const Py_ssize_t start = PyList_GET_SIZE(self->instrs);
     Owned made = Owned::stolen(PyObject_CallNoArgs(args[2]));
     if (made == nullptr || !PyList_Check(made.get()) || self->trace == nullptr) return Py_XNewRef(made);
@@ -423,11 +415,7 @@ PyObject *block(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
         event->results.emplace_back();
         event->results.back().atom = PyList_GET_ITEM(made.get(), k);
     }
-    for (Entry *entry : event->entries) entry->run = self->run;
-    Kept *kept = self->keep(key, hash);
-    kept->run = self->run;
-    kept->events.push_back(std::move(event));
-    kept->next = kept->events.size();
+    self->keep(key, hash, std::move(event));
     return Py_NewRef(made);
 }
 

@@ -54,6 +54,15 @@ struct Known {
     PyObject *numpy = nullptr;     // a tuple of the ufuncs of the operators
 };
 extern Known known;
+// Where a key comes from: its first word. The operators have their numbers beside.
+enum Kind : uint64_t { BINARY = 1, UNARY, POWER, COMPARED, UFUNC, FUNCTION, ITEM, METHOD, VIEW, STEP, BLOCK };
+
+// The fields of a Lens that are read here.
+constexpr Py_ssize_t IS_AMBIGUOUS = 4, IS_OF_TRACED_PLACE = 5;
+inline bool is_plain(PyObject *lens) {
+    return PyTuple_GET_ITEM(lens, IS_AMBIGUOUS) != Py_True && PyTuple_GET_ITEM(lens, IS_OF_TRACED_PLACE) != Py_True;
+}
+
 extern uint64_t n_writes, n_looks; // since the process began: whoever changes or reads a value says so
 
 // All that an operation was given, in words: equal words, equal results.
@@ -146,8 +155,8 @@ struct Steps {
     size_t longest;
 
     Kept *find(const Key &key, uint64_t hash);
-    Kept *keep(const Key &key, uint64_t hash);
-    Event *take(Kept *kept); // and put its instructions into the run
+    void keep(const Key &key, uint64_t hash, std::unique_ptr<Event> event); // which has happened in this run
+    Event *take(const Key &key, uint64_t hash); // and put its instructions into the run; nullptr if there is none, or an error
     Entry *entry(PyObject *instr);
     unsigned long thread; // in which it goes on
     bool is_usable(PyObject *of) const {
@@ -162,19 +171,18 @@ inline Steps *steps_of(TraceState *trace) {
 
 Value *make_value(PyObject *trace, PyObject *atom, PyObject *aval, bool is_scalar);
 
-// The results of a known operation, or those of `answer()`, which are kept. nullptr with an error.
-template <typename Answer> PyObject *through(Key &key, bool may_keep, const Answer &answer);
 PyObject *replay(const Key &key, const Event &event);
-bool commit(Steps *steps, const Key &key, Py_ssize_t start, PyObject *result);
+void commit(Steps *steps, const Key &key, uint64_t hash, Py_ssize_t start, PyObject *result);
 PyObject *may_overlap(PyObject *, PyObject *arrays);
 PyObject *atom_of_view(Value *x); // borrowed: what a view reads; nullptr with an error
 
+// The results of a known operation, or those of `answer()`, which are kept. nullptr with an error.
 template <typename Answer> PyObject *through(Key &key, bool may_keep, const Answer &answer) {
     if (!key.is_known || key.trace == nullptr || !key.finish()) return PyErr_Occurred() ? nullptr : answer();
     Steps *steps = steps_of(key.trace);
     const uint64_t hash = key.hash();
-    if (Kept *found = steps->find(key, hash))
-        if (Event *event = steps->take(found)) return replay(key, *event);
+    if (Event *event = steps->take(key, hash)) return replay(key, *event);
+    if (PyErr_Occurred()) return nullptr;
     if (!may_keep) return answer();
     const Owned steps_kept(reinterpret_cast<PyObject *>(steps)), trace(reinterpret_cast<PyObject *>(key.trace));
     std::vector<Owned> objects; // the answer may free what the key points to
@@ -183,8 +191,8 @@ template <typename Answer> PyObject *through(Key &key, bool may_keep, const Answ
     const uint64_t run = steps->run, writes = n_writes, looks = n_looks;
     const Py_ssize_t start = PyList_GET_SIZE(steps->instrs);
     PyObject *result = answer();
-    if (result == nullptr || steps->run != run || !steps->is_usable(trace) || n_writes != writes || n_looks != looks) return result;
-    if (!commit(steps, key, start, result)) Py_CLEAR(result);
+    const bool is_known = steps->run == run && steps->is_usable(trace) && n_writes == writes && n_looks == looks;
+    if (result != nullptr && is_known) commit(steps, key, hash, start, result);
     return result;
 }
 

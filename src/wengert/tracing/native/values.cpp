@@ -19,9 +19,6 @@ struct Names {
 const Names *names;
 PyTypeObject *method_type;
 
-// Where a key comes from: its first word. The operators' have their numbers beside.
-enum Kind : uint64_t { BINARY = 0xa1, UNARY, POWER, COMPARED, UFUNC, FUNCTION, ITEM, METHOD };
-
 // The ufuncs of the operators, as their tuple has them.
 enum Operator { ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, AND, OR, XOR, LEFT, RIGHT, MATMUL, TO_POWER,
                 NEGATIVE, POSITIVE, ABSOLUTE, INVERT, LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL };
@@ -96,14 +93,19 @@ bool add_named(Key &key, PyObject *kwargs) {
     return true;
 }
 
-// The same with `self` before the arguments.
-PyObject *call_with(PyObject *function, PyObject *self, PyObject *args, PyObject *kwargs) {
+// A new tuple: self, *args.
+Owned with_self(PyObject *self, PyObject *args) {
     const Py_ssize_t n = PyTuple_GET_SIZE(args);
-    const Owned all = Owned::stolen(PyTuple_New(n + 1));
-    if (all == nullptr) return nullptr;
+    Owned all = Owned::stolen(PyTuple_New(n + 1));
+    if (all == nullptr) return all;
     PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(self));
     for (Py_ssize_t k = 0; k < n; k++) PyTuple_SET_ITEM(all.get(), k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
-    return PyObject_Call(function, all, kwargs);
+    return all;
+}
+
+PyObject *call_with(PyObject *function, PyObject *self, PyObject *args, PyObject *kwargs) {
+    const Owned all = with_self(self, args);
+    return all == nullptr ? nullptr : PyObject_Call(function, all, kwargs);
 }
 
 PyObject *array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -165,13 +167,9 @@ PyObject *call_method(PyObject *object, PyObject *args, PyObject *kwargs) {
     for (Py_ssize_t k = 0; key.is_known && k < PyTuple_GET_SIZE(args); k++) key.argument(PyTuple_GET_ITEM(args, k));
     if (key.is_known) add_named(key, kwargs);
     return through(key, true, [&]() -> PyObject * {
-        const Owned all = Owned::stolen(PyTuple_New(PyTuple_GET_SIZE(args) + 1));
-        if (all == nullptr) return nullptr;
-        PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(self));
-        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++)
-            PyTuple_SET_ITEM(all.get(), k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
+        const Owned all = with_self(self, args);
         const Owned by_name = Owned::stolen(kwargs == nullptr ? PyDict_New() : PyDict_Copy(kwargs));
-        return by_name == nullptr ? nullptr : PyObject_CallFunctionObjArgs(known.method, function.get(), all.get(), by_name.get(), nullptr);
+        return all == nullptr || by_name == nullptr ? nullptr : PyObject_CallFunctionObjArgs(known.method, function.get(), all.get(), by_name.get(), nullptr);
     });
 }
 
@@ -226,22 +224,26 @@ int clear_value(PyObject *object) {
     });
 }
 
+Value *made_value(PyTypeObject *type, PyObject *trace, PyObject *atom, PyObject *aval, bool is_scalar) {
+    auto *x = reinterpret_cast<Value *>(type->tp_alloc(type, 0));
+    if (x == nullptr) return nullptr;
+    x->trace = Py_NewRef(trace);
+    x->atom = Py_NewRef(atom);
+    x->aval = Py_NewRef(aval);
+    x->is_scalar = is_scalar;
+    for (PyObject **field : {&x->weak, &x->constant, &x->base, &x->lens, &x->layout, &x->hashed, &x->told}) *field = Py_NewRef(Py_None);
+    x->why_readonly = Py_NewRef(names->empty);
+    x->lent = Py_NewRef(names->nothing);
+    return x;
+}
+
 PyObject *new_value(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *keywords[] = {"trace", "atom", "aval", "is_scalar", nullptr};
     PyObject *trace, *atom, *aval;
     int is_scalar = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|p:Value", const_cast<char **>(keywords), &trace, &atom, &aval, &is_scalar))
         return nullptr;
-    auto *x = reinterpret_cast<Value *>(type->tp_alloc(type, 0));
-    if (x == nullptr) return nullptr;
-    x->trace = Py_NewRef(trace);
-    x->atom = Py_NewRef(atom);
-    x->aval = Py_NewRef(aval);
-    x->is_scalar = is_scalar != 0;
-    for (PyObject **field : {&x->weak, &x->constant, &x->base, &x->lens, &x->layout, &x->hashed, &x->told}) *field = Py_NewRef(Py_None);
-    x->why_readonly = Py_NewRef(names->empty);
-    x->lent = Py_NewRef(names->nothing);
-    return reinterpret_cast<PyObject *>(x);
+    return reinterpret_cast<PyObject *>(made_value(type, trace, atom, aval, is_scalar != 0));
 }
 
 PyObject *get_version(PyObject *object, void *) { return PyLong_FromSsize_t(reinterpret_cast<Value *>(object)->version); }
@@ -393,16 +395,7 @@ bool add_values(PyObject *module) {
 } // namespace
 
 Value *make_value(PyObject *trace, PyObject *atom, PyObject *aval, bool is_scalar) {
-    auto *x = reinterpret_cast<Value *>(known.tracer->tp_alloc(known.tracer, 0));
-    if (x == nullptr) return nullptr;
-    x->trace = Py_NewRef(trace);
-    x->atom = Py_NewRef(atom);
-    x->aval = Py_NewRef(aval);
-    x->is_scalar = is_scalar;
-    for (PyObject **field : {&x->weak, &x->constant, &x->base, &x->lens, &x->layout, &x->hashed, &x->told}) *field = Py_NewRef(Py_None);
-    x->why_readonly = Py_NewRef(names->empty);
-    x->lent = Py_NewRef(names->nothing);
-    return x;
+    return made_value(known.tracer, trace, atom, aval, is_scalar);
 }
 
 namespace {
