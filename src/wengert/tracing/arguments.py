@@ -22,7 +22,7 @@ from wengert.tracing.lifting import lift
 from wengert.tracing.looking import has_values
 from wengert.tracing.stack import current_trace
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, TAKES_ARRAYS, Tracer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -64,12 +64,17 @@ def knows_order(f: Function) -> Function:
     return f
 
 
-def implements(*functions: Any) -> Callable[[Function], Function]:
-    """Make the decorated function what these NumPy functions do to traced arrays."""
+def implements(*functions: Any, takes_arrays: bool = False) -> Callable[[Function], Function]:
+    """Make the decorated function what these functions of NumPy do to traced arrays.
+
+    ``takes_arrays`` puts them into TAKES_ARRAYS.
+    """
 
     def register(f: Function) -> Function:
         for function in functions:
             HANDLED_FUNCTIONS[function] = f
+            if takes_arrays:
+                TAKES_ARRAYS.add(function)
         return f
 
     return register

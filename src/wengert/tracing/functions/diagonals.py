@@ -66,7 +66,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Any:
     return diag(ravel(array(v)), k)
 
 
-@implements(np.trace)
+@implements(np.trace, takes_arrays=True)
 def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: Out = None
 ) -> Any:

@@ -192,7 +192,7 @@ def _order(terms: tuple[Labels, ...], out: Labels, shapes: tuple[tuple[int, ...]
 
 
 @knows_order
-@implements(np.einsum)
+@implements(np.einsum, takes_arrays=True)
 def einsum(*operands: Any, out: Out = None, optimize: bool | str | Sequence[Any] = False, **options: Any) -> Any:
     dtype, casting = options.pop("dtype", None), options.pop("casting", "safe")
     order = options.pop("order", "K")

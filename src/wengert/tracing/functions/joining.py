@@ -52,7 +52,7 @@ def _one_dtype(xs: Sequence[Any], dtype: DTypeLike | None, casting: Casting) -> 
     return [as_dtype(x, target, xs) for x in xs]
 
 
-@implements(np.concatenate)
+@implements(np.concatenate, takes_arrays=True)
 def concatenate(
     parts: Sequence[ArrayLike],
     /,
@@ -77,7 +77,7 @@ def concatenate(
     return into(out, joined(_one_dtype(xs, dtype, casting), axis_of(axis, xs[0].ndim)), casting)
 
 
-@implements(np.stack)
+@implements(np.stack, takes_arrays=True)
 def stack(
     parts: Sequence[ArrayLike],
     axis: int = 0,
@@ -101,12 +101,12 @@ def _all(parts: Sequence[ArrayLike], at_least: Callable[..., Any]) -> list[Trace
     return [at_least(x) for x in arrays(*parts)]
 
 
-@implements(np.vstack)
+@implements(np.vstack, takes_arrays=True)
 def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Any:
     return concatenate(_all(tup, atleast_2d), 0, dtype=dtype, casting=casting)
 
 
-@implements(np.hstack)
+@implements(np.hstack, takes_arrays=True)
 def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Any:
     xs = _all(tup, atleast_1d)
     return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)

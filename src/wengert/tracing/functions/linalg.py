@@ -104,7 +104,7 @@ def solve_any(a: Atom, b: Atom) -> Any:
     return reshape(y, shape=y.aval.shape[:-1])
 
 
-@implements(np.linalg.solve)
+@implements(np.linalg.solve, takes_arrays=True)
 def solve(a: ArrayLike, b: ArrayLike) -> Any:
     """NumPy 2's rule: ``b`` is a vector only if it has one axis."""
     a, b = operands(a, b)

@@ -105,7 +105,7 @@ implements(np.matmul)(matmul)
 
 
 @knows_order
-@implements(np.dot)
+@implements(np.dot, takes_arrays=True)
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
     """Over the last axis of ``a`` and the last but one of ``b``; all other axes stay."""
     x, y = promote(*strong_arrays(a, b))
@@ -135,7 +135,7 @@ def _tensor_product(x: Traced, y: Traced, axes_x: tuple[int, ...], axes_y: tuple
 
 
 @knows_order
-@implements(np.inner)
+@implements(np.inner, takes_arrays=True)
 def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
     x, y = promote(*strong_arrays(a, b))
     if x.ndim == 0 or y.ndim == 0:
@@ -146,13 +146,13 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
 
 
 @knows_order
-@implements(np.outer)
+@implements(np.outer, takes_arrays=True)
 def outer(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
     x, y = promote(*strong_arrays(a, b))
     return into(out, record(contract, (ravel(x), ravel(y)), {"a": (0,), "b": (1,), "out": (0, 1)}))
 
 
-@implements(np.vdot)
+@implements(np.vdot, takes_arrays=True)
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     x, y = promote(*strong_arrays(a, b))
     return dot(np.conjugate(ravel(x)) if x.dtype.kind == "c" else ravel(x), ravel(y))
@@ -191,7 +191,7 @@ def vecmat(a: Traced, b: Traced) -> Any:
 
 
 @knows_order
-@implements(np.tensordot)
+@implements(np.tensordot, takes_arrays=True)
 def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2) -> Any:
     x, y = promote(*strong_arrays(a, b))
     if isinstance(axes, int | np.integer):
@@ -204,7 +204,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[S
     return not_scalar(_tensor_product(x, y, axes_x, axes_y))
 
 
-@implements(np.kron)
+@implements(np.kron, takes_arrays=True)
 def kron(a: ArrayLike, b: ArrayLike) -> Any:
     x, y = promote(*strong_arrays(a, b))
     ndim = max(x.ndim, y.ndim)
@@ -215,7 +215,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Any:
     return record(reshape, (product,), {"shape": tuple([m * n for m, n in zip(x.shape, y.shape, strict=True)])})
 
 
-@implements(np.cross)
+@implements(np.cross, takes_arrays=True)
 def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
         axisa, axisb, axisc = (axis,) * 3

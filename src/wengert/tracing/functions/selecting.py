@@ -52,7 +52,7 @@ from wengert.tracing.tracer import Tracer
 # -------------------------------------------------------------------------------------------------- conditions
 
 
-@implements(np.where)
+@implements(np.where, takes_arrays=True)
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
     if x is None and y is None:
         return nonzero(condition)
