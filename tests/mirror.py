@@ -98,6 +98,8 @@ COVERED = [
         "of_scipy/stats/__init__.py", "of_scipy/stats/choosing.py", "of_scipy/stats/continuous.py",
         "of_scipy/stats/integrals.py",
         "of_scipy/stats/known.py", "of_scipy/stats/methods.py"),
+    row("tests/of_scipy/stats/test_multivariate.py", "distributions are asked frozen and not in the same tests",
+        "of_scipy/stats/frozen.py"),
     row("tests/of_scipy/stats/test_descriptive.py", "axes and policies are seen in the functions that have them",
         "of_scipy/stats/samples.py"),
     row("tests/of_scipy/special/test_usual.py", "imports: that its files are loaded is seen by what they do",
