@@ -20,6 +20,18 @@ def close(got: Any, want: Any, rtol: float = 1e-12) -> None:
     np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 
 
+def same_on_any_number_of_threads(call: Callable[[], Any]) -> None:
+    """Equal bits with one thread and with two."""
+    before = wg.get_threads()
+    try:
+        wg.set_threads(1)
+        one = call()
+        wg.set_threads(2)
+        np.testing.assert_array_equal(call(), one)
+    finally:
+        wg.set_threads(before)
+
+
 def leaves(x: Any) -> list[Any]:
     return tree.flatten(x)[0]
 

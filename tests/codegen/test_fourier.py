@@ -9,6 +9,7 @@ import pytest
 import scipy.fft
 
 import wengert as wg
+from tests.comparisons import same_on_any_number_of_threads
 
 RNG = np.random.default_rng(0)
 
@@ -99,14 +100,7 @@ def test_rows_views_and_parts() -> None:
 
 def test_the_same_bits_on_any_number_of_threads() -> None:
     x, f = draw(64, 1024), wg.jit(lambda x: np.fft.ifft(np.exp(1j * np.fft.fft(x))))
-    before = wg.get_threads()
-    try:
-        wg.set_threads(1)
-        one = f(x)
-        wg.set_threads(2)
-        np.testing.assert_array_equal(f(x), one)
-    finally:
-        wg.set_threads(before)
+    same_on_any_number_of_threads(lambda: f(x))
 
 
 def test_an_empty_batch() -> None:

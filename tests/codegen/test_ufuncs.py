@@ -11,6 +11,7 @@ import scipy.special as sp
 
 import wengert as wg
 from tests.codegen.natively import native
+from tests.comparisons import same_on_any_number_of_threads
 from tests.differences import check
 
 RNG = np.random.default_rng(0)
@@ -95,14 +96,7 @@ def test_in_loops_and_branches() -> None:
 def test_the_same_bits_on_any_number_of_threads() -> None:
     x = RNG.uniform(0.5, 30, 20_000)
     f = native(lambda x: sp.gammainc(x, x[::-1]) + sp.gammaln(x), x)
-    before = wg.get_threads()
-    try:
-        wg.set_threads(1)
-        one = f(x)
-        wg.set_threads(2)
-        np.testing.assert_array_equal(f(x), one)
-    finally:
-        wg.set_threads(before)
+    same_on_any_number_of_threads(lambda: f(x))
 
 
 def test_an_error_that_scipy_was_told_to_raise_is_raised() -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.ops.index import INTP, gather, slice_
-from wengert.ops.shape import broadcast_to, concatenate, reshape
+from wengert.ops.shape import broadcast_to, concatenate, iota, reshape
 from wengert.passes.reroll.pieces import Piece, Ref, as_piece, simplest, steps_of
 from wengert.passes.reroll.reads import Column, Numbers, Reads, is_one
 from wengert.tape import Atom, Aval, Capture, Lit, Var
@@ -43,6 +43,14 @@ class Places:
         self._constants = constants
         self._is_constant = self._is_literal.copy()
         self._is_constant[[reads.number[v] for v in constants]] = True
+
+    def counter(self, count: int) -> Atom:
+        """Return the numbers of ``count`` iterations, int64[count]: one value of the new tape for all loops."""
+        key = "counter", count
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = iota(size=count, dtype=INTP)
+        return known
 
     def settle(self, numbers: range, rolled: Rolled) -> None:
         """Say where the values of these numbers stand now: those of one step, iteration after iteration."""

@@ -46,7 +46,7 @@ from wengert.ops.elementwise import (
 from wengert.ops.index import INTP, StaticIndex, gather, gather_moving, scatter_once, set_slice, slice_
 from wengert.ops.op import Op
 from wengert.ops.reduce import sum_
-from wengert.ops.shape import broadcast_to, iota, reshape, transpose, zeros
+from wengert.ops.shape import broadcast_to, reshape, transpose, zeros
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.emitter import PEELED, Emitter
 from wengert.passes.reroll.iteration import Iteration, Needs, StepOutput
@@ -309,19 +309,12 @@ class _Siblings:
             return self._constant(("number", key), Aval((), INTP), lambda s: Lit(columns[s][0], INTP))
         step = int(columns[0][1] - columns[0][0])
         if all((np.diff(c) == step).all() for c in columns):
-            counter = self._stack("counter", Aval((), INTP), lambda s: self._counter())
+            counter = self._stack("counter", Aval((), INTP), lambda s: self.places.counter(self.count))
             start = self._number([np.repeat(c[:1], len(c)) for c in columns])
             scaled = counter if step == 1 else multiply(counter, Lit(step, INTP))
             return scaled if type(start) is int and start == 0 else add(scaled, _as_atom(start))
         tables = [c.astype(INTP) for c in columns]
         return self._stack(("numbers", key), Aval((), INTP), lambda s: self.places.constant(tables[s]))
-
-    def _counter(self) -> Atom:
-        key = "counter", self.count
-        known = self.places.known.get(key)
-        if known is None:
-            known = self.places.known[key] = iota(size=self.count, dtype=INTP)
-        return known
 
     def _length(self, columns: Columns) -> tuple[int, _Length | None]:
         """Return the longest of some lengths, and the length of each iteration if they differ."""

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.higher.bodies import alive
 from wengert.higher.loops import TapeLoop, scan
 from wengert.ops.index import INTP, everything, gather, scatter_set, slice_
-from wengert.ops.shape import concatenate, iota, reshape, zeros
+from wengert.ops.shape import concatenate, reshape, zeros
 from wengert.passes.reroll.assembling import assembled
 from wengert.passes.reroll.columns import Places, Rolled, is_readable
 from wengert.passes.reroll.iteration import Iteration, Needs, OperandReads, StepOutput
@@ -203,15 +203,8 @@ class ScanMaker:
         if (array == array[0]).all():
             return Lit(array[0], INTP)
         if (array == np.arange(len(array))).all():
-            return self.stacks.add(self._counter(), Aval((), INTP))
+            return self.stacks.add(self.places.counter(self.count), Aval((), INTP))
         return self.stacks.add(self.places.constant(array), Aval((), INTP))
-
-    def _counter(self) -> Atom:
-        key = "counter", self.count
-        known = self.places.known.get(key)
-        if known is None:
-            known = self.places.known[key] = iota(size=self.count, dtype=INTP)
-        return known
 
     def emit(self) -> None:
         plan, it = self.plan, self.it
