@@ -16,6 +16,9 @@ def _normal(*shape: int) -> Any:
     return numpy.random.default_rng(sum(shape) + 7 * len(shape)).normal(size=shape)
 
 
+BY_PYTORCH_TOO = ("seed network", "perceptron", "long short term memory")
+"""The programs that read arrays of the module's own alone: :mod:`benchmarks.bench_plain` runs them with PyTorch too."""
+
 Made = tuple[Callable[..., Any], tuple[Any, ...]]
 PROGRAMS: dict[str, Callable[[Any], Made]] = {}
 
@@ -107,7 +110,7 @@ def seed_network(np: Any) -> Made:
 
 @program
 def perceptron(np: Any) -> Made:
-    x, y = _normal(32, 8), _normal(32, 1)
+    x, y = np.array(_normal(32, 8)), np.array(_normal(32, 1))
 
     def loss(params: Any) -> Any:
         h = x
@@ -149,7 +152,7 @@ def recurrent_network(np: Any) -> Made:
 
 @program
 def long_short_term_memory(np: Any) -> Made:
-    xs = _normal(8, 4)
+    xs = np.array(_normal(8, 4))
 
     def sigmoid(x: Any) -> Any:
         return 0.5 * (np.tanh(x / 2) + 1)

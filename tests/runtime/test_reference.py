@@ -79,7 +79,7 @@ def reference(f: Callable[..., Any], *args: Any) -> Reference:
 
 def in_place(steps: Reference) -> list[bool]:
     """Of each step, whether it overwrites its first operand."""
-    return ["_writable" in repr(getattr(step.run, "func", step.run)) for step in steps.steps]
+    return ["_writable" in repr(getattr(run, "func", run)) for _, run, *_ in steps.steps]
 
 
 def test_the_outputs_are_what_numpy_gives() -> None:
@@ -92,10 +92,10 @@ def test_the_outputs_are_what_numpy_gives() -> None:
 
 def test_a_slot_is_emptied_after_its_last_use() -> None:
     """The argument's is the caller's; what is returned stays."""
-    steps = reference(lambda x: np.exp(np.cos(np.sin(x))), X).steps
-    assert [step.dead for step in steps] == [(), (steps[0].out,), (steps[1].out,)]
-    steps = reference(lambda x: (np.sin(x), np.cos(np.sin(x)))[0], X).steps
-    assert steps[0].dead == ()
+    *_, outs, dead = zip(*reference(lambda x: np.exp(np.cos(np.sin(x))), X).steps, strict=True)
+    assert list(dead) == [[], [outs[0]], [outs[1]]]
+    *_, dead = zip(*reference(lambda x: (np.sin(x), np.cos(np.sin(x)))[0], X).steps, strict=True)
+    assert dead[0] == []
 
 
 def test_a_loop_of_writes_overwrites_one_array() -> None:

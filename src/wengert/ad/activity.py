@@ -22,8 +22,8 @@ def has_derivative(op: Op, k: int, params: Mapping[str, Any]) -> bool:
 def active_operands(instr: Instr, active: Set[Atom]) -> list[int]:
     """The operands of ``instr`` through which its output depends on active values."""
     op, ins, _, params, _ = instr
-    operands = [k for k, a in enumerate(ins) if type(a) is Var and a in active]
-    return _with_derivative(op, operands, params) if operands else operands
+    operands = [k for k, a in enumerate(ins) if a in active]
+    return operands if op.is_smooth or not operands else _with_derivative(op, operands, params)
 
 
 def _with_derivative(op: Op, operands: list[int], params: Mapping[str, Any]) -> list[int]:

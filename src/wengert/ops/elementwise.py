@@ -421,6 +421,8 @@ compose = elementwise(  # re + i im, bit for bit
 
 def cast(x: Atom, dtype: np.dtype[Any]) -> Any:
     """``x`` in a dtype; of complex numbers in a real one the real part, without the warning that NumPy gives."""
+    if x.aval.dtype is dtype:  # what the shortcuts of both ops would find: most casts are of this kind
+        return x
     return convert(x if dtype.kind == "c" else real(x), dtype=dtype)
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,12 +157,13 @@ class Op:
     doc: str = ""
 
     def __call__(self, *ins: Any, **params: Any) -> Any:
-        atoms: tuple[Any, ...] = tuple([a if type(a) is Var or type(a) is Lit else None for a in ins])
-        if None in atoms:
-            if not is_building():
-                return OPERATORS["on arrays"](self, ins, params)  # tracing/emit.py says how
-            atoms = self._with_numbers(ins)
-        outs = current_builder().emit(self, atoms, params)
+        for a in ins:
+            if type(a) is not Var and type(a) is not Lit:
+                if not is_building():
+                    return OPERATORS["on arrays"](self, ins, params)  # tracing/emit.py says how
+                ins = self._with_numbers(ins)
+                break
+        outs = current_builder().emit(self, ins, params)
         return outs[0] if len(outs) == 1 else outs
 
     def _with_numbers(self, ins: Sequence[Any]) -> tuple[Atom, ...]:
@@ -194,7 +196,15 @@ class Op:
         does not say that nothing arrives."""
         return self.is_linear and not self.is_multilinear and self.kernel.only_adds
 
-    @property
+    @cached_property
+    def is_smooth(self) -> bool:
+        """Whether the result has a derivative in every operand, whatever the parameters are."""
+        for rules in (self.partials, self.transpose, self.pullback):
+            if rules is not None:
+                return not callable(rules) and ZERO not in rules and NONE not in rules
+        return self.pushforward is not None and self.pushforward is not ZERO
+
+    @cached_property
     def is_view(self) -> bool:
         return self.kernel.is_view
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +18,10 @@ from wengert._contexts import silent
 from wengert.errors import say_where
 from wengert.tape import Atom, Aval, Lit, Tape, Var
 
-
-class ReferenceStep(NamedTuple):
-    """One step: ``slots[out] = run(slots[first])`` for ``arity`` 1, ``run(slots[first], slots[second])`` for 2. For
-    ``arity`` 0 it is ``run(slots)``, which reads and stores by itself. Then the slots in ``dead`` are emptied."""
-
-    arity: int
-    run: Any
-    first: int
-    second: int
-    out: int
-    dead: tuple[int, ...]
+ReferenceStep = tuple[int, Any, int, int, int, list[int]]
+"""One step, ``(arity, run, first, second, out, dead)``: ``slots[out] = run(slots[first])`` for ``arity`` 1,
+``run(slots[first], slots[second])`` for 2. For ``arity`` 0 it is ``run(slots)``, which reads and stores by itself. Then
+the slots in ``dead`` are emptied. It has no names, since making a tuple that has takes a third of planning."""
 
 
 class Reference:
@@ -86,17 +79,16 @@ def _plan(tape: Tape) -> tuple[list[ReferenceStep], list[Any], list[tuple[int, A
     given = (*tape.inputs, *[c.var for c in tape.captures])
     read_and_made = [a for instr in tape.instrs for a in (*instr.ins, *instr.outs)]
     slot = {a: k for k, a in enumerate(dict.fromkeys((*given, *read_and_made, *tape.outputs)))}
-    first_own = len(given)
-    initial = [a.value if type(a) is Lit else None for a in list(slot)[first_own:]]
-    last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
-    last_read.update([(a, len(tape.instrs)) for a in tape.outputs])
-    last_needed = {**{v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}, **last_read}
-    dying: dict[int, list[int]] = {}
-    for a, k in last_needed.items():
-        if type(a) is Var and slot[a] >= first_own:
-            dying.setdefault(k, []).append(slot[a])
+    own = list(slot)[len(given) :]
+    initial = [a.value if type(a) is Lit else None for a in own]
+    last_needed = {a: k for k, instr in enumerate(tape.instrs) for a in (*instr.outs, *instr.ins)}
+    last_needed.update([(a, len(tape.instrs)) for a in tape.outputs])
+    dying: list[list[int]] = [[] for _ in range(len(tape.instrs) + 1)]
+    for a in own:
+        if type(a) is Var:
+            dying[last_needed[a]].append(slot[a])
     owner = _owners(tape)
-    overwrites = _overwriting(tape, owner, last_read)
+    overwrites = _overwriting(tape, owner, last_needed)
     steps: list[ReferenceStep] = []
     for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
         if op.bind is not None:
@@ -105,15 +97,14 @@ def _plan(tape: Tape) -> tuple[list[ReferenceStep], list[Any], list[tuple[int, A
             run = _bound(_writable(op.in_place), params)
         else:
             run = _bound(op.reference, params)
-        dead = tuple(dying.get(k, ()))
         if len(outs) == 1 and 0 < len(ins) < 3:
-            steps.append(ReferenceStep(len(ins), run, slot[ins[0]], slot[ins[-1]], slot[outs[0]], dead))
+            steps.append((len(ins), run, slot[ins[0]], slot[ins[-1]], slot[outs[0]], dying[k]))
         else:
             run = _taking_slots(run, [slot[a] for a in ins], [slot[v] for v in outs])
-            steps.append(ReferenceStep(0, run, -1, -1, -1, dead))
+            steps.append((0, run, -1, -1, -1, dying[k]))
     # A result that an op made and that is returned once is given to the caller; any other is copied for the caller.
     count, viewed = Counter(tape.outputs), set(owner.values())
-    made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}
+    made = set(own).difference(owner)
     return steps, initial, [(slot[a], a.aval, a in made and count[a] == 1 and a not in viewed) for a in tape.outputs]
 
 
@@ -127,13 +118,13 @@ def _owners(tape: Tape) -> dict[Atom, Atom]:
     return owner
 
 
-def _overwriting(tape: Tape, owner: dict[Atom, Atom], last_read: dict[Atom, int]) -> set[int]:
+def _overwriting(tape: Tape, owner: dict[Atom, Atom], last_needed: dict[Atom, int]) -> set[int]:
     """The numbers of the steps that may overwrite operand 0, since no value in its memory is needed afterwards."""
     if all(instr.op.in_place is None for instr in tape.instrs):
         return set()
-    last_of_memory = dict(last_read)
+    last_of_memory = dict(last_needed)
     for view, memory in owner.items():
-        last_of_memory[memory] = max(last_of_memory[memory], last_read.get(view, 0))
+        last_of_memory[memory] = max(last_of_memory[memory], last_needed.get(view, 0))
     callers: list[Atom] = [*tape.inputs, *[c.var for c in tape.captures]]
     last_of_memory.update(dict.fromkeys(callers, len(tape.instrs)))
     found: set[int] = set()
