@@ -256,6 +256,17 @@ def test_lanes_that_are_coupled_are_not_taken_apart(monkeypatch):
     check_lanes(monkeypatch, loop(lambda y: y @ np.full((300, 300), 1e-3)), x, are_lanes=False)
 
 
+def test_iterations_of_a_loop_are_no_lanes_of_what_it_stacks(monkeypatch):
+    """They were taken for lanes, and failed, where the values of all iterations are the most bytes of a program."""
+
+    def loss(x):
+        for _ in range(300):
+            x = np.sin(x[::-1] + x)
+        return np.sum(x * x)
+
+    check_lanes(monkeypatch, wg.grad(loss), np.linspace(-1.0, 1.0, 600).reshape(20, 30), are_lanes=False)
+
+
 def test_what_is_one_kernel_already_stays_so(monkeypatch):
     M, e = orbit(300)
     check_lanes(monkeypatch, lambda M, e: np.sum(np.sin(M) * np.exp(e)), M, e, are_lanes=False)

@@ -10,6 +10,7 @@ import pytest
 import wengert as wg
 from tests.tracing.inputs import argument
 from wengert.tape import Lit
+from wengert.tracing import looking
 from wengert.tracing.looking import evaluate, look
 from wengert.tracing.trace import Trace
 
@@ -65,6 +66,47 @@ def test_a_long_chain_is_evaluated_without_recursion() -> None:
         for _ in range(5000):
             y = y + 1.0
         assert evaluate(trace, y.atom()) == 5001
+
+
+def test_values_of_a_loop_that_looks_in_each_iteration_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of all iterations were kept."""
+    monkeypatch.setattr(looking, "MOST_BYTES", 1 << 14)
+    with Trace("f").opened() as trace:
+        x = argument(trace, np.ones(64))
+        before = np.exp(x)
+        y, most = before, 0
+        for k in range(200):
+            y = y * 2.0 - 1.0
+            assert look(trace, (y.sum() > k).atom(), "bool", y)
+            most = max(most, sum(v.aval.nbytes for v in trace.looking.values))
+        assert most <= (1 << 14) + 2 * 64 * 8
+        assert before.atom() not in trace.looking.values
+        np.testing.assert_array_equal(evaluate(trace, before.atom()), np.exp(np.ones(64)))
+        evaluate(trace, (y + before).atom())
+        np.testing.assert_allclose(evaluate(trace, y.atom()), 1 + (np.e - 1) * 2.0**200)
+
+
+def test_python_code_of_the_users_is_not_run_again_for_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = list[int]()
+
+    @wg.primitive
+    def doubled(x: Any) -> Any:
+        calls.append(1)
+        return 2 * x
+
+    def f(x: Any) -> Any:
+        once = y = doubled(x)
+        while y.sum() < 1e20:
+            y = y * 2.0 + 1.0
+        return y if once.sum() > 1 else -y
+
+    counts = list[int]()
+    for most in (1 << 30, 1 << 30, 1 << 14):  # the type of its result is known from the second run on
+        monkeypatch.setattr(looking, "MOST_BYTES", most)
+        calls.clear()
+        assert wg.jit(f)(np.ones(64)).sum() > 1e20
+        counts.append(len(calls))
+    assert counts[1] == counts[2]
 
 
 def test_what_comes_of_captured_arrays_of_an_enclosing_trace_may_be_seen_by_code_that_is_not_traced() -> None:

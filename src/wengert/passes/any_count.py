@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_pie
 from wengert.passes.reroll.repeats import Run
 from wengert.passes.reroll.scans import Irregular, ScanMaker, plan_scan
 from wengert.passes.simplify import drop_dead
-from wengert.tape import Atom, Lit, Tape, building, current_builder
+from wengert.tape import Atom, Instr, Lit, Tape, building, current_builder
 from wengert.tracing.counted import IterationNote, NotCounted, RunCounts
 
 FEWEST = 3
@@ -78,7 +79,7 @@ def _with_whiles(tape: Tape, counts: RunCounts) -> tuple[Tape, list[int], set[in
 
 def _with_a_while(tape: Tape, counts: RunCounts) -> tuple[Tape, int, int | None] | None:
     """Return the tape with one loop rolled up, its count, and its number if it is a ``for`` with a traced counter."""
-    if not any(i.op is guard and counts.note_of(i.params["expected"]) is not None for i in tape.instrs):
+    if not _may_have_one(tape, counts):
         return None
     steps, outputs, moves = read_with_moves(drop_dead(tape))
     notes = {k: note for k, s in enumerate(steps) if s.op is guard and (note := counts.note_of(s.params["expected"]))}
@@ -122,6 +123,18 @@ def iterations(steps: Sequence[IterationStep], kinds: Any, notes: dict[int, Iter
     return None
 
 
+def _may_have_one(tape: Tape, counts: RunCounts) -> bool:
+    """Whether so many looks one behind another have the same beside them that a loop may be found: all looks of a loop
+    that has a counter of Python's differ, and its steps need not be read."""
+    noted = [(i, note) for i in tape.instrs if i.op is guard and (note := counts.note_of(i.params["expected"]))]
+    alike = 0
+    for (i, a), (k, b) in pairwise(noted):
+        alike = alike + 1 if _same_line(i, k) and a.loop == b.loop and a.beside == b.beside else 0
+        if alike >= FEWEST:
+            return True
+    return False
+
+
 def _value(step: IterationStep) -> bool:
     return bool(step.params["expected"].value)
 
@@ -142,7 +155,7 @@ def _goes_on(
     )
 
 
-def _same_line(a: IterationStep, b: IterationStep) -> bool:
+def _same_line(a: IterationStep | Instr, b: IterationStep | Instr) -> bool:
     return a.source is not None and b.source is not None and a.source[:2] == b.source[:2]
 
 

@@ -11,6 +11,7 @@ iteration, so a value that comes from outside of the body is guarded before the 
 from __future__ import annotations
 
 from collections import ChainMap
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from wengert._contexts import silent
 from wengert.errors import ConcretizationError, message
+from wengert.ops import OPS
 from wengert.ops.control import Expected, guard
 from wengert.source import Source
 from wengert.tape import Atom, Capture, Instr, Lit, Var
@@ -36,20 +38,60 @@ OF_NUMBERS = ["np.array(a)[i], for an element of a list", "np.floor(x) or x.asty
 LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
 
 
+MOST_BYTES = 1 << 26
+"""Values of so many bytes are kept of what was evaluated, or as many as some of the largest of them have."""
+SOME = 16
+
+
 class Looking:
     """The values of one trace that have been looked at, and what was needed for that."""
 
-    __slots__ = ("_defined", "_n_defined", "numbers", "refusal", "values")
+    __slots__ = ("_again", "_bytes", "_defined", "_forgotten", "_largest", "_n_defined", "numbers", "refusal", "values")
 
     def __init__(self) -> None:
         self.values: dict[Var, Any] = {}
-        """The variables that have been evaluated."""
+        """The variables that have been evaluated and whose values are kept, those used longest ago first."""
         self.numbers: ValueNumbers | None = None
         """The numbers of equal values, once a body has decided something: see decisions.py."""
         self.refusal: tuple[str, Source | None] | None = None
         """The last refusal of a number to a library, and where: its code may make another error of it, or lose it."""
         self._defined: dict[Var, Instr] = {}
         self._n_defined = 0
+        self._bytes = self._largest = 0
+        self._forgotten = set[Var]()
+        """The variables whose values have been forgotten once: if they are needed again, they are kept for good."""
+        self._again = set[Var]()
+
+    def keep(self, instr: Instr, results: Sequence[Any]) -> None:
+        """Keep what a step has given, and let go of what was used long ago if that is much.
+
+        A loop that looks at a value in each iteration would keep the values of all. Each is computed at most twice, and
+        once alone if Python code of the user's computes it.
+        """
+        values, is_known = self.values, OPS.get(instr.op.name) is instr.op and not instr.op.kernel.has_bodies
+        for v, result in zip(instr.outs, results, strict=True):
+            values[v] = result
+            if not is_known or v in self._forgotten:
+                self._again.add(v)
+            elif not instr.op.is_view:
+                self._bytes += v.aval.nbytes
+                self._largest = max(self._largest, v.aval.nbytes)
+        if self._bytes > max(MOST_BYTES, SOME * self._largest):
+            self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the values that were used longest ago, and keep about half of what may be kept."""
+        enough = max(MOST_BYTES, SOME * self._largest) // 2
+        for v in list(self.values):
+            if self._bytes <= enough:
+                break
+            instr = self._defined.get(v)
+            if instr is None or v in self._again:
+                continue
+            del self.values[v]
+            self._forgotten.add(v)
+            if not instr.op.is_view:
+                self._bytes -= v.aval.nbytes
 
     def definitions(self, trace: Trace) -> dict[Var, Instr]:
         """Return the instruction that made each variable so far."""
@@ -63,6 +105,8 @@ class Looking:
     def end(self) -> None:
         """Let go of the values, so that they go when the call ends."""
         self.values.clear()
+        self._forgotten.clear()
+        self._again.clear()
         self._defined.clear()
         self.numbers = None
 
@@ -207,7 +251,7 @@ def _moved_out(inner: Trace, atom: Var, around: Trace) -> Tracer:
 
 
 def evaluate(trace: Trace, atom: Atom, is_example: bool = False) -> Any:
-    """Return the concrete value of an atom: its ancestors are run through their references, each at most once.
+    """Return the concrete value of an atom: its ancestors are run through their references; see Looking.keep.
 
     ``is_example``: where a trace has no values, those of its first example will do.
     """
@@ -218,7 +262,7 @@ def evaluate(trace: Trace, atom: Atom, is_example: bool = False) -> Any:
     if generators is not None and generators.has_drawn and not is_example:
         raise generators.need()
     defined = trace.looking.definitions(trace)
-    known = trace.looking.values
+    looking, known = trace.looking, trace.looking.values
     values = ChainMap({}, known) if is_example else known  # nobody takes an example for the value
     stack: list[Var] = [atom]
     while stack:
@@ -238,10 +282,14 @@ def evaluate(trace: Trace, atom: Atom, is_example: bool = False) -> Any:
         args = [a.value if type(a) is Lit else values[a] for a in instr.ins]
         with silent():
             out = instr.op.reference(*args, **instr.params)
-        if len(instr.outs) == 1:
-            values[instr.outs[0]] = out
+        results = (out,) if len(instr.outs) == 1 else out
+        if is_example:
+            values.update(zip(instr.outs, results, strict=True))
         else:
-            values.update(zip(instr.outs, out, strict=True))
+            for a in instr.ins:
+                if a in known:  # it is used now: it moves behind all others
+                    known[a] = known.pop(a)
+            looking.keep(instr, results)
         stack.pop()
     return values[atom]
 

@@ -207,6 +207,8 @@ def _scan(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[E
     n, m = loop.constants, loop.constants + loop.carries
     if not loop.length:
         raise Outside("a loop of no iterations")
+    if any(lane_axis(v.aval, frame.count) == 0 for v in instr.outs[loop.carries :]):
+        raise Outside("a loop over the lanes")
     constants, first, stacks = values[:n], values[n:m], values[m:]
     if any(x.is_sum for x in (*constants, *stacks)):
         raise Outside("a loop over a sum over the lanes")
