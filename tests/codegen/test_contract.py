@@ -76,6 +76,28 @@ def test_products(a: tuple[int, ...], b: tuple[int, ...], dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_matrix_by_its_own_transpose(dtype: Any) -> None:
+    """BLAS computes one triangle, of a matrix as it lies, of its columns, and of a part that has strides."""
+    x = np.random.default_rng(0).normal(size=(150, 210)).astype(dtype)
+    for f in (lambda x: x @ x.T, lambda x: x.T @ x, lambda x: x[:, :100] @ x[:, :100].T, lambda x: np.dot(x.T, x)):
+        got = same_bits(f, x)
+        assert np.allclose(got, f(x.astype(float)), rtol=0, atol=1e-3 if dtype == np.float32 else 1e-10)
+        assert np.array_equal(got, got.T)
+        assert [k.name for k in wg.jit(f).program(x).kernels] == ["contract (BLAS)"]
+    weights = np.random.default_rng(1).normal(size=(150, 150))
+    slope = wg.jit(wg.grad(lambda x: np.sum(weights * (x @ x.T))))(x.astype(float))
+    assert np.allclose(slope, (weights + weights.T) @ x, rtol=0, atol=1e-10)
+
+
+def test_other_products_of_one_array_have_no_symmetry() -> None:
+    x = np.random.default_rng(0).normal(size=(300, 150))
+    for f in (lambda x: x[:150] @ x[150:].T, lambda x: x[:150] @ x[:150], lambda x: x[:150] @ x[:150][::-1].T):
+        assert np.allclose(wg.jit(f)(x), f(x), rtol=0, atol=1e-10)
+    stack = x.reshape(3, 100, 150)
+    assert np.allclose(wg.jit(lambda x: x @ np.swapaxes(x, 1, 2))(stack), stack @ np.swapaxes(stack, 1, 2))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", [1, 40, 5000, 1_500_001])
 def test_dot_products_are_sums(n: int, dtype: Any) -> None:
     """As accurate as sums are, whatever the strides; also each of a batch."""

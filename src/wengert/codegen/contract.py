@@ -89,6 +89,8 @@ def is_tiled(product: Product, step: PlanStep, target: Target) -> bool:
         return m * n * k <= SMALL_CONTRACTION
     if not _is_in_reach(m, n, k, itemsize, target.vector_bytes):
         return False
+    if m * n * k >= LARGE and is_by_its_transpose(product):
+        return False
     a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
     inner = [label for label in a if label in b and label not in out]
     for labels, place in zip((a, b), step.ins, strict=True):
@@ -196,7 +198,8 @@ def as_gemm(product: Product, step: PlanStep) -> KernelCall | None:
     outer, inner = batches
     count = outer.extent * inner.extent
     routine = "gemm_f64" if z.aval.dtype.char == "d" else "gemm_f32"
-    rows, columns = block(m, n, k, count, z.aval.dtype.itemsize)
+    is_whole = is_by_its_transpose(product) and m * n * k <= 2 * LONG
+    rows, columns = (m, n) if is_whole else block(m, n, k, count, z.aval.dtype.itemsize)
     sizes = (
         m, n, k, xm.stride, xk.stride, yk.stride, yn.stride, zm.stride or n,
         inner.extent, *inner.strides, 0, rows, columns, *outer.strides,
@@ -204,6 +207,13 @@ def as_gemm(product: Product, step: PlanStep) -> KernelCall | None:
     extent = count * -(-m // rows) * -(-n // columns)
     grain = -(-GRAIN_FLOPS // (2 * rows * columns * k))
     return KernelCall(routine, (*product.operands, z), sizes, extent, grain, "contract (BLAS)", instr)
+
+
+def is_by_its_transpose(product: Product) -> bool:
+    """Whether a product is that of a matrix and its own transpose. As a whole, it takes BLAS half of the time: see
+    ``multiply_by_its_transpose`` in native/blas.cpp."""
+    x, y = [place[:2] for place in product.operands]
+    return x == y and product.x == (product.y[1], product.y[0]) and not product.batch
 
 
 class Batch(NamedTuple):

@@ -16,7 +16,7 @@ from wengert.runtime import _native
 
 BLAS, LAPACK = "cython_blas", "cython_lapack"
 NAMES = {
-    BLAS: [*[kind + name for name in ("gemm", "gemv") for kind in "ds"], *[kind + "trsm" for kind in "dszc"]],
+    BLAS: [*[kind + name for name in ("gemm", "gemv", "syrk") for kind in "ds"], *[kind + "trsm" for kind in "dszc"]],
     LAPACK: [
         *[kind + name for name in ("potrf", "getrf") for kind in "dszc"],
         *["dsyevd", "dgeqrf", "dorgqr", "zgeqrf", "zungqr"],

@@ -128,6 +128,22 @@ def test_blocks_give_the_same_bits_to_any_number_of_threads():
         set_threads(before)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("m", "k"), [(1, 5), (2, 1), (15, 40), (16, 3), (33, 50), (64, 64)])
+def test_a_matrix_by_its_own_transpose(m: int, k: int, dtype: str):
+    """One triangle is computed, and the other is a copy of it; parts, sums and other operands are no such product."""
+    x = np.random.default_rng(3).normal(size=(k, m + 4)).astype(dtype)[:, 1 : m + 1]
+    for a in (x, x.T, x.copy()):
+        product = gemm(a, a.T)
+        assert close(product, a @ a.T) and np.array_equal(product, product.T)
+        assert close(gemm(a, a.T, block_rows=7), a @ a.T)
+        ones = np.ones((len(a), len(a)), dtype)
+        assert close(gemm(a, a.T, ones), ones + a @ a.T)
+    assert close(gemm(x.T[:, :m], x[:m]), x.T[:, :m] @ x[:m])
+    square = np.random.default_rng(4).normal(size=(20, 20)).astype(dtype)
+    assert close(gemm(square, square), square @ square)
+
+
 def test_other_strides_and_lengths_are_refused():
     x = np.zeros((8, 8))
     with pytest.raises(RuntimeError, match="status -2"):

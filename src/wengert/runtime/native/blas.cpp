@@ -35,6 +35,7 @@ enum Status : int32_t {
 template <class T> struct Routines {
     void (*gemm)(const char *, const char *, int *, int *, int *, T *, const T *, int *, const T *, int *, T *, T *,
                  int *) = nullptr;
+    void (*syrk)(const char *, const char *, int *, int *, T *, const T *, int *, T *, T *, int *) = nullptr;
     void (*gemv)(const char *, int *, int *, T *, const T *, int *, const T *, int *, T *, T *, int *) = nullptr;
     void (*trsm)(const char *, const char *, const char *, const char *, int *, int *, T *, const T *, int *, T *,
                  int *) = nullptr;
@@ -104,6 +105,19 @@ int32_t gemv(const Layout &layout, int64_t m, int64_t k, const T *a, const T *x,
     return done;
 }
 
+// c[m, m] = a[m, k] aᵀ: one triangle is computed, and copied to the other.
+template <class T> void multiply_by_its_transpose(const Layout &layout, int m, int k, const T *a, T *c, int leading) {
+    int a_leading = static_cast<int>(layout.leading);
+    T one = 1, zero = 0;
+    routines<T>().syrk("U", layout.op == 'N' ? "T" : "N", &m, &k, &one, a, &a_leading, &zero, c, &leading);
+    constexpr int TILE = 16; // both sides of a tile stay in the nearest cache
+    for (int i0 = 0; i0 < m; i0 += TILE)
+        for (int j0 = 0; j0 <= i0; j0 += TILE)
+            for (int i = i0; i < std::min(i0 + TILE, m); i++)
+                for (int j = j0; j < std::min(j0 + TILE, i); j++)
+                    c[int64_t(j) * leading + i] = c[int64_t(i) * leading + j];
+}
+
 // A block of one product of the batch: c[m, n] = a[m, k] b[k, n].
 template <class T>
 int32_t multiply(const T *a, const T *b, T *c, int64_t m, int64_t n, const int64_t *sizes) {
@@ -130,6 +144,13 @@ int32_t multiply(const T *a, const T *b, T *c, int64_t m, int64_t n, const int64
     if (a_layout.op == 0 || (m > 1 && sizes[C_ROW] < n)) return no_layout;
     const int64_t c_leading = m == 1 ? n : sizes[C_ROW];
     if (!fits_int({m, n, k, a_layout.leading, b_layout.leading, c_leading})) return too_large;
+    const bool is_whole = m == sizes[M] && n == sizes[N];
+    if (a == b && is_whole && m == n && sizes[A_ROW] == sizes[B_COLUMN] && sizes[A_COLUMN] == sizes[B_ROW] &&
+        !accumulate) {
+        multiply_by_its_transpose(a_layout, static_cast<int>(m), static_cast<int>(k), a, c,
+                                  static_cast<int>(c_leading));
+        return done;
+    }
     int rows = static_cast<int>(n), columns = static_cast<int>(m), inner = static_cast<int>(k);
     int lda = static_cast<int>(b_layout.leading), ldb = static_cast<int>(a_layout.leading);
     int ldc = static_cast<int>(c_leading);
@@ -139,7 +160,8 @@ int32_t multiply(const T *a, const T *b, T *c, int64_t m, int64_t n, const int64
 }
 
 template <class T> int32_t gemm(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
-    if (routines<T>().gemm == nullptr || routines<T>().gemv == nullptr) return no_routine;
+    const Routines<T> &known = routines<T>();
+    if (known.gemm == nullptr || known.gemv == nullptr || known.syrk == nullptr) return no_routine;
     const int64_t m = sizes[M], n = sizes[N];
     if (m == 0 || n == 0) return done;
     const int64_t rows = sizes[BLOCK_ROWS] > 0 ? sizes[BLOCK_ROWS] : m;
@@ -506,6 +528,7 @@ template <class T> bool set_in(Routines<T> &routines, std::string_view name, voi
     };
     if (name == "gemm") return set(routines.gemm);
     if (name == "gemv") return set(routines.gemv);
+    if (name == "syrk") return set(routines.syrk);
     if (name == "trsm") return set(routines.trsm);
     if (name == "potrf") return set(routines.potrf);
     if (name == "getrf") return set(routines.getrf);
