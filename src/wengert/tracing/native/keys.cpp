@@ -173,13 +173,13 @@ PyObject *may_overlap(PyObject *, PyObject *given) {
 bool Key::finish() {
     for (int k = 0; k < n_late; k++) {
         PyObject *x = late[k].object;
-        PyObject *atom; // borrowed: the trace keeps it
+        PyObject *atom;
         auto *value = Py_TYPE(x) == known.tracer ? reinterpret_cast<Value *>(x) : nullptr;
         if (value != nullptr && value->base != Py_None && value->trace == reinterpret_cast<PyObject *>(trace)) {
             atom = atom_of_view(value);
         } else {
-            const Owned lifted = Owned::stolen(PyObject_CallFunctionObjArgs(known.lift, reinterpret_cast<PyObject *>(trace), x, nullptr));
-            atom = lifted.get();
+            lifted.push_back(Owned::stolen(PyObject_CallFunctionObjArgs(known.lift, reinterpret_cast<PyObject *>(trace), x, nullptr)));
+            atom = lifted.back().get();
         }
         if (atom == nullptr) return false;
         if (n_objects == MOST_OBJECTS || n_atoms == MOST_VALUES) return is_known = false;

@@ -79,6 +79,7 @@ struct Key {
     };
     Late late[MOST_VALUES];
     int n_late = 0;
+    std::vector<Owned> lifted; // what they became: a literal may be nobody else's
     TraceState *trace = nullptr;
     PyObject *equals = nullptr; // a dict: of equal parameters, the one that came first
     bool takes_arrays = false;
