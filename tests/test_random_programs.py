@@ -38,7 +38,8 @@ from tests.random_programs.plain import stand_in
 from wengert import passes, tree
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.edit import merge_common
-from wengert.passes.simplify import drop_dead, fold_constants
+from wengert.passes.fold_constants import fold_constants
+from wengert.passes.simplify import drop_dead
 from wengert.runtime.program import Program as Compiled
 from wengert.tape import Tape, check
 

@@ -16,7 +16,8 @@ from wengert.ops.linalg import slogdet
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import iota
 from wengert.passes import PIPELINE, run
-from wengert.passes.simplify import drop_dead, fold_constants, use_identities
+from wengert.passes.fold_constants import fold_constants
+from wengert.passes.simplify import drop_dead, use_identities
 from wengert.source import Source
 from wengert.tape import Aval, Capture, Lit, Tape, Var, check
 
@@ -211,40 +212,6 @@ def test_a_negative_of_another_dtype_wraps_around_elsewhere(f: Callable[..., Any
     """1 + (-uint8(5)) is 252, and 1 - uint8(5) is -4."""
     before = tape(f, Aval((3,), np.dtype(int)), Aval((3,), np.dtype(np.uint8)))
     assert str(use_identities(before)) == str(before)
-
-
-# --------------------------------------------------------------------------------------------------- constants
-
-
-def test_what_depends_on_constants_alone_is_computed_now() -> None:
-    w = Capture(Var(VECTOR), np.array([0.0, 1.0, 2.0]), "w", is_constant=True)
-    after = fold_constants(tape(lambda x, w: x * sum_(w * w, axis=(0,)), VECTOR, captures=(w,)))
-    assert [line.strip() for line in str(drop_dead(after)).splitlines()[1:]] == [
-        "v1: float64[3] = multiply(v0, 5.0)",
-        "return v1",
-    ]
-
-
-def test_what_may_change_is_read_at_every_run() -> None:
-    w = Capture(Var(VECTOR), np.zeros(3), "w")
-    before = tape(lambda x, w: x * tanh(w), VECTOR, captures=(w,))
-    assert str(fold_constants(before)) == str(before)
-
-
-def test_folded_arrays_become_constants() -> None:
-    w = Capture(Var(VECTOR), np.zeros(3), "w", is_constant=True)
-    after = drop_dead(fold_constants(tape(lambda x, w: x + cos(w), VECTOR, captures=(w,))))
-    assert len(after) == 1
-    np.testing.assert_array_equal(after.captures[0].array, np.ones(3))
-    assert after.captures[0].is_constant
-
-
-def test_what_fails_is_left_to_fail_when_it_runs() -> None:
-    from wengert.ops.linalg import inv
-
-    zeros = Capture(Var(Aval((2, 2), F64)), np.zeros((2, 2)), "w", is_constant=True)
-    before = tape(lambda w: inv(w), captures=(zeros,))
-    assert [i.op.name for i in fold_constants(before).instrs] == ["inv"]
 
 
 # ------------------------------------------------------------------------------------------------ all together

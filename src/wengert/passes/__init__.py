@@ -16,6 +16,7 @@ from wengert.collector import undisturbed
 from wengert.edit import merge_common
 from wengert.passes.any_count import with_loops_of_any_count
 from wengert.passes.expand import expand
+from wengert.passes.fold_constants import fold_constants
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.hoist import hoist
 from wengert.passes.join_windows import join_windows
@@ -28,7 +29,7 @@ from wengert.passes.recompute import recompute
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.reroll import reroll
 from wengert.passes.schedule import schedule
-from wengert.passes.simplify import drop_dead, fold_constants, use_identities
+from wengert.passes.simplify import drop_dead, use_identities
 from wengert.passes.stencils import stencils
 from wengert.passes.transpose_products import transpose_products
 from wengert.tape import Tape, check
