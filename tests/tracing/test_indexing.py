@@ -291,3 +291,37 @@ def test_a_traced_boolean_as_an_index_is_guarded() -> None:
     f = wg.jit(lambda x: np.sum(x[x > 1]))
     assert [float(f(v)) for v in (2.0, 0.5, 3.0)] == [2.0, 0.0, 3.0]
     assert wg.grad(f)(2.0) == 1 and wg.grad(f)(0.5) == 0
+
+
+def test_keys_that_are_equal_in_python_are_told_apart() -> None:
+    """What a key of integers and slices means is known from the first time on."""
+    x = np.arange(6.0).reshape(2, 3)
+    keys: list[Any] = [
+        1,
+        True,
+        np.int64(1),
+        (1,),
+        (1, slice(None)),
+        (slice(1, None),),
+        slice(1, None),
+        slice(True, None),
+    ]
+    keys += [
+        (slice(None), 1),
+        (slice(None), True),
+        (slice(0, 2, 1), 1),
+        (0, 1),
+        (0, -1),
+        (None, 1),
+        (False, 1),
+        (0, 0, 0),
+    ]
+    for key in keys + keys:
+        try:
+            want = x[key]
+        except IndexError:
+            with pytest.raises(IndexError):
+                wg.vjp(lambda x, key=key: x[key], x)
+            continue
+        got = wg.vjp(lambda x, key=key: x[key], x)[0]
+        assert np.shape(got) == want.shape and np.array_equal(got, want)

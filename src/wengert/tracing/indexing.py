@@ -107,8 +107,41 @@ def _mask_indices(mask: Any) -> list[Any]:
     return list(np.nonzero(mask))
 
 
+_parsed: dict[Any, Key] = {}  # of integers and slices alone, by the shape of the array
+MOST_PARSED = 10_000
+
+
 def parse(x: Tracer, key: Any) -> Key:
     """Take ``key`` apart for an array of ``x``'s shape. Raises IndexError as NumPy does."""
+    form = _form(key)
+    if form is None:
+        return _parse(x, key)
+    found = _parsed.get((x.aval.shape, form))
+    if found is None:
+        if len(_parsed) > MOST_PARSED:
+            _parsed.clear()
+        found = _parsed[x.aval.shape, form] = _parse(x, key)
+    return found
+
+
+def _form(key: Any) -> tuple[Any, ...] | None:
+    """Return what is equal for equal keys, of integers and slices of such; None for any other key."""
+    form = list[Any]()
+    for e in key if type(key) is tuple else (key,):
+        if type(e) is int:
+            form.append(e)
+        elif type(e) is slice:
+            parts = (e.start, e.stop, e.step)
+            for part in parts:
+                if part is not None and type(part) is not int:
+                    return None
+            form.append(parts)
+        else:
+            return None
+    return tuple(form)
+
+
+def _parse(x: Tracer, key: Any) -> Key:
     entries = [_as_index(e) for e in (key if isinstance(key, tuple) else (key,))]
     shape = x.aval.shape
     consumed = 0
