@@ -216,6 +216,9 @@ def n_watched_dicts() -> int:
 def set_threads(n: int) -> None:
     """How many threads share a large step. Results do not depend on it."""
 
+def kept_bytes() -> int:
+    """How many bytes are kept for large results, of such that were dropped; at most 256 MiB."""
+
 def get_threads() -> int:
     """How many threads share a large step; at first one a processor."""
 

@@ -8,6 +8,7 @@
 #include "ufuncs.h"
 #include "layout.h"
 #include "places.h"
+#include "results.h"
 
 #include <nanobind/nanobind.h>
 
@@ -20,7 +21,8 @@ using namespace nb::literals;
 NB_MODULE(_native, module) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     if (!wengert::make_executable_type(module.ptr()) || !wengert::make_bound_type(module.ptr()) ||
-        !wengert::make_call_types(module.ptr()) || !wengert::make_shared_memory_type())
+        !wengert::make_call_types(module.ptr()) || !wengert::make_shared_memory_type() ||
+        !wengert::make_results_handler())
         throw nb::python_error();
 
     module.doc() = "The runtime of compiled programs; see _native.pyi.";
@@ -88,6 +90,7 @@ NB_MODULE(_native, module) {
     module.def(
         "work_bytes", [](const char *name, int64_t n) { return wengert::work_bytes(name, n); }, "name"_a, "n"_a,
         "How large the work area of such a kernel is.");
+    module.def("kept_bytes", &wengert::kept_bytes, "How many bytes large results have left that were dropped.");
     module.def("n_watched_dicts", &wengert::n_watched_dicts, "How many dicts CPython tells the programs of.");
     module.def("get_threads", &wengert::get_threads, "How many threads share a large step; at first one a processor.");
 }

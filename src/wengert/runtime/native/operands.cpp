@@ -2,6 +2,7 @@
 //
 // Called with the GIL held. Everything that reaches a kernel's pointers has been checked here, once.
 #include "layout.h"
+#include "results.h"
 
 #include <cstring>
 
@@ -186,6 +187,7 @@ char *read_operand(const Operand &operand, Frame &frame, InlineValue *value, PyO
 }
 
 PyObject *new_array(const Operand &operand) {
+    if (is_large(operand) && !operand.is_zeroed) return new_large_array(operand);
     Py_INCREF(operand.descr);
     if (operand.is_zeroed) // by calloc: a large array's pages cost nothing until they are touched
         return PyArray_Zeros(static_cast<int>(operand.shape.size()), operand.shape.data(), operand.descr, 0);
