@@ -10,6 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.passes.tapes import F64, VECTOR, tape
+from wengert.edit import merge_common
 from wengert.ops.elementwise import cos, tanh
 from wengert.ops.reduce import sum_
 from wengert.passes.fold_constants import fold_constants
@@ -118,3 +119,15 @@ def test_values_that_nobody_reads_are_no_captures() -> None:
     w = Capture(Var(VECTOR), np.arange(3.0), "w", is_constant=True)
     after = fold_constants(tape(lambda x, w: x * sum_(cos(tanh(w)), axis=(0,)), VECTOR, captures=(w,)))
     assert after.captures == (w,)
+
+
+def test_equal_constants_are_one_though_the_first_was_let_go() -> None:
+    def f(x: Any, w: Any) -> Any:
+        first = x * tanh(w)
+        second = cos(first) * tanh(w)
+        return x * tanh(w) + second
+
+    w = Capture(Var(VECTOR), np.array([0.0, 1.0, 2.0]), "w", is_constant=True)
+    after = merge_common(fold_constants(tape(f, VECTOR, captures=(w,))))
+    assert [i.op.name for i in drop_dead(after).instrs] == ["multiply", "cos", "multiply", "add"]
+    assert len([c for c in after.captures if c.name == "constant"]) == 1

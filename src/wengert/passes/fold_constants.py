@@ -74,15 +74,17 @@ class _Folding:
             self.folded[out] = self.folded.get(known, known)
             self.last[known] = max(self.last.get(known, k), self.last.get(out, k))
         else:
-            self.seen[key] = out
             with silent():
                 try:
                     value = op.reference(*[a.value if type(a) is Lit else self.values[a] for a in ins], **params)
                 except Exception:  # a step that fails now will fail, or not be reached, when the program runs
                     return False
             self.values[out] = np.asarray(value)
+            first = self.seen.setdefault(key, out)
             if out.aval.shape == ():
                 self.folded[out] = Lit(value, out.aval.dtype)
+            elif first is not out:  # its value was let go, but steps that are left may read it
+                self.folded[out] = self.folded.get(first, first)
         self.dying.setdefault(self.last.get(out, k), []).append(out)
         return True
 
