@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.batching import batch
 from wengert.ops.index import everything, scatter_set, set_slice
-from wengert.ops.shape import broadcast_to, concatenate, reshape
+from wengert.ops.shape import concatenate, reshape
 from wengert.passes.reroll.columns import Places
 from wengert.passes.reroll.iteration import Iteration
 from wengert.passes.reroll.pieces import IterationStep, as_piece
@@ -39,19 +39,20 @@ def assembled(step: IterationStep, atoms: Sequence[Atom], places: Sequence[Any])
 def assembled_at_once(it: Iteration, j: int, atoms: Sequence[Atom], is_stacked: Sequence[bool]) -> Any:
     """Return the arrays that step ``j`` assembles in all iterations, stacked; None if the places of the pieces differ.
 
-    ``atoms`` are its operands, stacked over the iterations or one for all of them.
+    ``atoms`` are its operands, stacked over the iterations or one for all of them. If all are one for all iterations,
+    so is the result, which is not stacked then.
     """
     count, step = it.run.count, it.step(j)
     if any(it.step(j, k).places != step.places for k in range(count)):
         return None
+    size = as_piece(step.refs[-1]).aval.size
+    places = [p // size for p in step.places]
     if not any(is_stacked):
-        is_stacked = [True] * len(is_stacked)
-        atoms = [broadcast_to(a, shape=(count, *a.aval.shape)) for a in atoms]
+        return (assembled(step, atoms, places),)
     inputs = [Var(as_piece(r).aval) for r in step.refs]
-    size = inputs[-1].aval.size
     builder = Builder()
     with building(builder):
-        out = assembled(step, inputs, [p // size for p in step.places])
+        out = assembled(step, inputs, places)
     one = Tape(inputs=tuple(inputs), captures=(), instrs=builder.instrs, outputs=(out,))
     return tuple(splice(current_builder(), batch(one, is_stacked, count), atoms, ()))
 

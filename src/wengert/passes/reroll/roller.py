@@ -2,8 +2,8 @@
 
 The steps of one iteration are a graph: an edge where a step reads what another gave, in this iteration or in one
 before. What lies on no cycle is one step over all iterations at once, by the rule that ``vmap`` knows it by; a cycle of
-additions is a sum; any other is a ``scan``, which carries what the iteration before gave, and a history of all of them
-where a step looks back otherwise.
+additions is a sum, or several; any other is a ``scan``, which carries what the iteration before gave, and a history of
+all of them where a step looks back otherwise.
 
 Source: Allen and Kennedy (2001), Optimizing Compilers for Modern Architectures, chapter 2 (loop distribution).
 """
@@ -22,7 +22,7 @@ from wengert.passes.reroll.iteration import Iteration, Needs, OperandReads, Step
 from wengert.passes.reroll.pieces import Piece, as_piece
 from wengert.passes.reroll.repeats import FEWEST
 from wengert.passes.reroll.scans import ScanMaker, ScanPlan, plan_scan
-from wengert.passes.reroll.sums import Sum, as_sum, emit_sum
+from wengert.passes.reroll.sums import Sum, Sums, as_sum, as_sums, emit_sum, emit_sums
 from wengert.tape import current_builder
 
 LEAST_SCANNED = 1_500
@@ -57,13 +57,12 @@ class Roller:
         self.groups = it.parts()
         group_of = {j: n for n, group in enumerate(self.groups) for j in group}
         self.needs = self._needs(group_of)
-        self.made: list[Sum | ScanPlan | None] = []
+        self.made: list[Sum | Sums | ScanPlan | None] = []
         for group in self.groups:
             if not it.is_cycle(group):
                 self.made.append(None)
                 continue
-            as_a_sum = as_sum(it, group, self.needs)
-            self.made.append(as_a_sum if as_a_sum is not None else plan_scan(it, group))
+            self.made.append(as_sum(it, group, self.needs) or as_sums(it, group) or plan_scan(it, group))
 
     def _is_heavy(self, operand: OperandReads) -> bool:
         """Whether many values that lie apart would have to be copied together, each by a kernel of its own. An
@@ -103,6 +102,8 @@ class Roller:
                 self._at_once(group[0])
             elif type(made) is Sum:
                 emit_sum(it, made, self.places)
+            elif type(made) is Sums:
+                emit_sums(it, made, self.places)
             else:
                 assert type(made) is ScanPlan
                 ScanMaker(it, made, self.places, self.needs).emit()
