@@ -22,6 +22,7 @@ from wengert.passes.hoist import hoist
 from wengert.passes.join_windows import join_windows
 from wengert.passes.lanes import lanes
 from wengert.passes.merge_carries import merge_carries
+from wengert.passes.narrow_constants import narrow_constants
 from wengert.passes.number_guards import number_guards
 from wengert.passes.output_masks import output_masks
 from wengert.passes.planes import planes
@@ -31,6 +32,7 @@ from wengert.passes.reroll import reroll
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, use_identities
 from wengert.passes.stencils import stencils
+from wengert.passes.sum_products import sum_products
 from wengert.passes.transpose_products import transpose_products
 from wengert.tape import Tape, check
 from wengert.tracing.counted import RunCounts
@@ -47,6 +49,8 @@ ROLLING: tuple[Pass, ...] = (
     # These run where a function inside of a compiled one is transformed, so that a short tape is differentiated.
     with_loops_of_any_count,  # before reroll, which would make a loop of the count of this run
     reroll,
+    sum_products,  # after reroll, which makes batches of products and sums of them
+    narrow_constants,  # after reroll, which makes scans of which a derivative will be taken
 )
 
 ONCE: tuple[Pass, ...] = (
@@ -68,7 +72,8 @@ PIPELINE: tuple[Pass, ...] = (
 
 BEFORE_KERNELS: tuple[Pass, ...] = (
     # These turn a tape into one of kernels: no derivative is taken of it afterwards, and it is not batched.
-    expand,  # first: the other passes work on the steps that it puts in
+    sum_products,  # before expand, which makes maps of products that are not summed
+    expand,  # before the others, which work on the steps that it puts in
     merge_carries,  # before all passes that look at what a loop hands on
     lanes,  # before the others that ask for kernels, which then see what is left, and each block by itself
     planes,  # before all passes that ask for kernels, which take real numbers alone
