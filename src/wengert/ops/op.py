@@ -188,6 +188,9 @@ class Op:
     def is_linear(self) -> bool:
         return self.transpose is not None
 
+    def __post_init__(self) -> None:
+        _ = self.is_smooth  # kept from now on: a traced run that is the first to ask for it would not be repeatable
+
     @property
     def only_adds(self) -> bool:
         """Whether the op is linear, and its results are sums of elements, as its kernel says.
