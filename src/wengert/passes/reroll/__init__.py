@@ -42,6 +42,7 @@ from wengert.ops.index import slice_
 from wengert.passes.reroll.emitter import Emitter
 from wengert.passes.reroll.ordered import in_order
 from wengert.passes.reroll.pieces import kinds_of, read
+from wengert.passes.reroll.products import joined_products
 from wengert.passes.reroll.repeats import FEWEST, repeats
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Tape
@@ -56,6 +57,7 @@ LONG = 300
 @undisturbed
 def reroll(tape: Tape) -> Tape:
     """Return ``tape`` with loops in place of what repeats. Sums are taken in another order. Log-linear."""
+    tape = joined_products(tape)
     ways = (in_order, _rolled) if _has_slices_of_all_lengths(tape) else (_rolled, in_order)
     shortest = tape
     for roll in ways:

@@ -50,6 +50,7 @@ from wengert.ops.shape import broadcast_to, reshape, transpose, zeros
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.emitter import PEELED, Emitter
 from wengert.passes.reroll.iteration import Iteration, Needs, StepOutput
+from wengert.passes.reroll.marking import marked
 from wengert.passes.reroll.pieces import IterationStep, as_piece
 from wengert.passes.reroll.reads import Column
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
@@ -82,7 +83,12 @@ def in_order(tape: Tape) -> Tape:
     """Return ``tape`` with scans in place of steps that repeat, but for their places and lengths. Log-linear."""
     if len(tape.instrs) < LEAST_RAGGED:
         return tape
-    tape = drop_dead(tape)
+    with_marks = marked(drop_dead(tape))
+    rolled = _rolled_in_order(with_marks)
+    return tape if rolled is with_marks else rolled
+
+
+def _rolled_in_order(tape: Tape) -> Tape:
     steps = [IterationStep(i.op, i.ins, i.outs, i.params, i.source) for i in tape.instrs]
     kinds = _kinds_of(steps)
     runs = repeats(kinds, INNER_SHARE)
