@@ -105,3 +105,16 @@ def test_what_is_read_otherwise_stays_whole():
     for f in (read, inner, little):
         assert (50,) in shapes_of_constants(f, x)
         check(f, x)
+
+
+def test_results_that_are_merged_are_results():
+    def step(y: Any, v: Any) -> Any:
+        return y + v, None
+
+    def f(x: Any) -> Any:
+        return wg.scan(step, x, np.ones((3, 4)))[0], np.cos(x), np.cos(x)
+
+    x = np.arange(4.0)
+    tape = narrow_constants(wg.trace(f)(x))
+    for found, expected in zip(wg.compile(tape)(x), (x + 3, np.cos(x), np.cos(x)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

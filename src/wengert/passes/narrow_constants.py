@@ -31,11 +31,11 @@ def narrow_constants(tape: Tape) -> Tape:
     """Give scans the borders of those constants of which they read no more; equal constants are one."""
     if not any(instr.op is scan for instr in tape.instrs):
         return tape
-    builder = Builder()
+    merged, builder = merge_common(tape), Builder()
     with building(builder):
-        for instr in merge_common(tape).instrs:
+        for instr in merged.instrs:
             builder.append(_narrowed(instr) if instr.op is scan and instr.params["pull"] is None else instr)
-    return tape.replace(instrs=builder.instrs)
+    return merged.replace(instrs=builder.instrs)
 
 
 def _narrowed(instr: Instr) -> Instr:
