@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.codegen import bodies, loops
+from wengert.codegen import loops
 from wengert.codegen.compiler import Counters
 from wengert.codegen.lower import text_of
-from wengert.codegen.lowered import lowered_tape
+from wengert.codegen.lowered import Lowered, lowered_tape
 from wengert.codegen.target import target
 
 X = np.random.default_rng(0).uniform(0.5, 1.5, 7)
@@ -32,7 +32,7 @@ def both(monkeypatch: pytest.MonkeyPatch, f: Callable[..., Any], *args: Any) -> 
     """What the function gives, and what it gives if no body is small."""
     got = wg.jit(lambda *xs: f(*xs))(*args)
     with monkeypatch.context() as patch:
-        patch.setattr(bodies, "MOST_FLOPS", -1)
+        patch.setattr(Lowered, "body", lambda self: None)
         assert not any(isinstance(kernel, loops.Whole) for kernel in kernels(lambda *xs: f(*xs), *args))
         return got, wg.jit(lambda *xs: f(*xs))(*args)
 

@@ -323,3 +323,36 @@ def test_a_result_may_be_written_over_an_argument(monkeypatch):
     np.testing.assert_array_equal(wg.jit(f)(given, e, out=given), wanted)
     donated = wg.jit(f, donate=lambda args: args[0])
     np.testing.assert_array_equal(donated(M.copy(), e), wanted)
+
+
+def test_constants_of_a_derivative_stay_constants(monkeypatch: Any) -> None:
+    """What the body of a loop stops is a constant in lanes, too."""
+
+    def last(x: Any, a: Any) -> Any:
+        step = lambda z: 0.5 * z + 0.001 * wg.stop_gradient(z * x) * z + 0.1 * a * z
+        return wg.while_loop(lambda z: z > 1.0, step, x)
+
+    x, a = RNG.uniform(0.5, 9, 300), np.float64(0.7)
+    total = lambda x, a: np.sum(wg.vmap(last, (0, None))(x, a) ** 2)
+    by_x, by_a = check_lanes(monkeypatch, wg.grad(total, (0, 1)), x, a)
+    ones = [wg.grad(lambda x, a: last(x, a) ** 2, (0, 1))(t, a) for t in x[:9]]
+    np.testing.assert_allclose(by_x[:9], [g[0] for g in ones], rtol=1e-12)
+    assert by_a.shape == ()
+
+
+def test_a_short_step_takes_a_wide_block() -> None:
+    """It waits for itself; one of many steps does not."""
+
+    def sizes(step: Any) -> list[int]:
+        x = np.linspace(1.0, 9.0, 9999 * 20)
+        halves = wg.vmap(lambda x: wg.while_loop(lambda z: z > 1.0, step, x))
+        tape = passes.run(wg.jit(halves).program(x).tape, (passes.expand, LANES.lanes))
+        return [i.params["block"].outputs[0].aval.shape[0] for i in tape.instrs if "block" in i.params]
+
+    def long(z: Any) -> Any:
+        for k in range(40):
+            z = z - 0.001 * np.sin(z + k)
+        return 0.5 * z
+
+    assert sizes(lambda z: 0.5 * z) == [LANES.WIDE_BLOCK]
+    assert sizes(long) == [LANES.BLOCK]

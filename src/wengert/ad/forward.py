@@ -22,16 +22,24 @@ from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check
 
 
-def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, nan_safe: bool = False) -> Tape:
+def jvp(
+    tape: Tape,
+    wrt: Sequence[int],
+    outputs: Sequence[int] | None = None,
+    nan_safe: bool = False,
+    seed: str = "given",
+) -> Tape:
     """The tape that computes the outputs of ``tape`` and, behind them, their tangents.
 
     The joint tape has one further input, a tangent, for each input number in ``wrt``; the tangents returned are
-    those of the outputs number ``outputs`` (all by default), each of the type of its output.
+    those of the outputs number ``outputs`` (all by default), each of the type of its output. With ``seed`` "one" there
+    are no further inputs: the tangent is 1, of inputs that are numbers.
     """
     wrt_vars = [tape.inputs[i] for i in wrt]
     active, saturating = dependent(tape, wrt_vars), before_saturation(tape)
-    tangent_inputs = [Var(v.aval) for v in wrt_vars]
-    tangents: dict[Atom, Any] = {v: dv for v, dv in zip(wrt_vars, tangent_inputs, strict=True) if v.aval.is_inexact}
+    tangent_inputs = [Var(v.aval) for v in wrt_vars] if seed == "given" else []
+    seeds = tangent_inputs or [Lit(1, v.aval.dtype) for v in wrt_vars]
+    tangents: dict[Atom, Any] = {v: dv for v, dv in zip(wrt_vars, seeds, strict=True) if v.aval.is_inexact}
     builder = Builder()
     with building(builder):
         for instr in tape.instrs:

@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert import tree
 from wengert.ad.forward import jvp as jvp_of_tape
+from wengert.ad.mode import gradient as gradient_of_tape
 from wengert.ad.partition import first_part, second_part
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.auxiliary import Aux, split_aux, with_aux, with_aux_tree
@@ -78,7 +79,7 @@ def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_sa
         recording = record_for_transform(f, run, inputs, steps=steps)
         _check_scalar(f, recording, has_aux)
         n = len(leaves)
-        transform = (vjp_of_tape, (tuple(range(n)), (0,), "one", True, nan_safe))
+        transform = (gradient_of_tape, (tuple(range(n)), nan_safe))
         outs = execute(recording, (transform,), leaves)
         first = len(outs) - n
         gradient = tree.unflatten(treedef, outs[first:])

@@ -10,6 +10,7 @@ import numpy as np
 from wengert import tree
 from wengert.ad.activity import first_not_holomorphic
 from wengert.ad.forward import jvp as jvp_of_tape
+from wengert.ad.mode import is_forward
 from wengert.ad.partition import keep_outputs
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.chosen import choose
@@ -49,7 +50,8 @@ def jacobian(
     f : a function of pytrees of arrays, which returns such.
     argnums, wrt, nan_safe : as for :func:`value_and_grad`.
     mode : "forward" (one batched pass with as many tangents as there are inputs) or "reverse" (as many cotangents as
-        outputs); by default the one with fewer.
+        outputs); by default the one with fewer, where a cotangent counts for three if a loop runs an unknown number of
+        times: its way back runs it again.
     real : take a complex array for two real ones, its real and its imaginary part, in values and arguments:
         float[2, *y, 2, *x], without the 2 where one is real.
 
@@ -82,7 +84,7 @@ def jacobian(
         _check_inexact(f, outs)
         _check_holomorphic(f, tape, len(leaves))
         n_in, n_out = sum(a.size for a in ins), sum(a.size for a in outs)
-        forward = n_in <= n_out if mode is None else mode == "forward"
+        forward = is_forward(tape, n_in, n_out) if mode is None else mode == "forward"
         if any(a.dtype.kind == "c" for a in outs) and any(a.dtype.kind != "c" for a in ins):
             if mode == "reverse":
                 raise DTypeError(

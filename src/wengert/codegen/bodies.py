@@ -14,24 +14,25 @@ from wengert.codegen.loops import COPY, FEW_BYTES, LoweredBody, Segment
 from wengert.codegen.nests.nest import Nest
 from wengert.passes.plan.places import Place, Plan
 
-MOST_CALLS = 160
-MOST_STEPS = 1000  # steps of all nests of a body together
-MOST_FLOPS = 20_000  # flops of an iteration, beyond which the calls of kernels cost next to nothing
-MOST_MEMORY = 1 << 14  # bytes of values that a function keeps on its stack for a body
 KNOWN = 64  # sizes up to this are written into the code
 
 
 class Most(NamedTuple):
-    """How large a body may be that is not that of a loop, in place of the numbers above."""
+    """How large a body may be."""
 
     calls: int
     steps: int
+    """Steps of all nests of the body together."""
     flops: float
+    """Flops of an iteration, beyond which the calls of kernels cost next to nothing."""
     memory: int
+    """Bytes of values that a function keeps on its stack for a body."""
 
 
+OF_A_LOOP = Most(160, 1000, 20_000, 1 << 14)
 OF_A_BLOCK = Most(1000, 8000, math.inf, 1 << 20)
-"""The most for a body that is run on blocks of lanes, whose values all lie on the stack."""
+"""The most for a body that is run on blocks of lanes, and for those of its loops: what a block runs as a program of its
+own, all lanes run as one, step by step."""
 
 
 def body_of(
@@ -40,12 +41,11 @@ def body_of(
     flops: float,
     pairs: Sequence[tuple[int, int]],
     zeroed: Sequence[int],
-    most: Most | None = None,
+    most: Most,
 ) -> tuple[LoweredBody, tuple[int, ...]] | None:
     """Return the calls of a plan as a body, and the sizes to run it with; None if the body is not small, or if not all
     calls are kernels. ``pairs``: outputs, and the inputs that they are written over; ``zeroed``: outputs that begin as
     zeros."""
-    most = most or Most(MOST_CALLS, MOST_STEPS, MOST_FLOPS, MOST_MEMORY)
     literals = tuple([a.value.tobytes() for a in made.literals])
     inputs, outputs = [[a.aval.nbytes for a in atoms] for atoms in (made.tape.inputs, made.tape.outputs)]
     over = dict(pairs)

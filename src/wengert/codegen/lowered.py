@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from wengert import passes
 from wengert.codegen import vecmath
-from wengert.codegen.bodies import Most, body_of
+from wengert.codegen.bodies import OF_A_LOOP, Most, body_of
 from wengert.codegen.calls import Call, KernelCall, NestedCall
 from wengert.codegen.loops import LoweredBody
 from wengert.codegen.lower import lower, supports
@@ -45,11 +45,13 @@ class Lowered(NamedTuple):
     """The outputs that begin as zeros."""
     bodies: tuple[Lowered, ...]
     """The programs that calls refer to by their numbers."""
+    most: Most
+    """How large it may be as a body."""
 
-    def body(self, most: Most | None = None) -> tuple[LoweredBody, tuple[int, ...]] | None:
+    def body(self) -> tuple[LoweredBody, tuple[int, ...]] | None:
         """Return the program as the body of a loop's function, and the sizes it is given; None if it is large."""
         flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in self.plan.tape.instrs])
-        return None if self.bodies else body_of(self.plan, self.calls, flops, self.pairs, self.zeroed, most)
+        return None if self.bodies else body_of(self.plan, self.calls, flops, self.pairs, self.zeroed, self.most)
 
 
 def lowered_tape(
@@ -61,11 +63,12 @@ def lowered_tape(
     is_body: bool = False,
     out_strides: Sequence[tuple[int, ...] | None] = (),
     last_passes: Sequence[passes.Pass] | None = None,
+    most: Most = OF_A_LOOP,
 ) -> Lowered:
     """Run the last passes over ``tape``, and return its program for ``target``.
 
     ``is_fast`` takes :data:`vecmath.FAST` where it can. Results may be written over the inputs ``donated``; they always
-    may in the body of a loop, ``is_body``.
+    may in the body of a loop, ``is_body``. ``most`` is for the program as a body, and for the bodies of its loops.
     """
     pairs = donation.pairs_of(tape, donated)
     kernels = passes.run(tape, last_passes or passes.BEFORE_KERNELS, supports)
@@ -81,8 +84,10 @@ def lowered_tape(
         in_strides: Sequence[tuple[int, ...] | None] = (),
         out_strides: Sequence[tuple[int, ...] | None] = (),
         last_passes: Sequence[passes.Pass] | None = None,
+        most: Most = most,
     ) -> Lowered:
-        return lowered_tape(passes.run(body), target, in_strides, is_fast, carries, True, out_strides, last_passes)
+        made = passes.run(body)
+        return lowered_tape(made, target, in_strides, is_fast, carries, True, out_strides, last_passes, most)
 
     calls = list[Call]()
     for step in steps:
@@ -91,7 +96,7 @@ def lowered_tape(
     if is_fast:
         calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
     zeros = tuple(zeroed.values())
-    return Lowered(tape, target, tuple(in_strides), made, steps, calls, pairs, commits_at, zeros, tuple(bodies))
+    return Lowered(tape, target, tuple(in_strides), made, steps, calls, pairs, commits_at, zeros, tuple(bodies), most)
 
 
 def zero_outputs(made: Plan) -> dict[int, int]:

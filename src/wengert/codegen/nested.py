@@ -18,7 +18,7 @@ from wengert.codegen.calls import (
     callback,
     name_of,
 )
-from wengert.higher.loops import one_iteration_back
+from wengert.higher.loops import iteration_back
 from wengert.ops.kernels import Alternatives, Kernel, Lanes, Loop, RepeatWhile, RepeatWhileBack
 from wengert.passes import WITHOUT_LANES
 from wengert.passes.plan.places import Buffer, Place, PlanStep, c_strides
@@ -138,8 +138,8 @@ def _repeat(nesting: _Nesting) -> Call:
 
 
 def _repeat_back(nesting: _Nesting) -> Call:
-    loop, wrt = nesting.instr.params["loop"], nesting.instr.params["wrt"]
-    back, sums = one_iteration_back(loop, wrt), sum(k < loop.constants for k in wrt)
+    loop, params = nesting.instr.params["loop"], nesting.instr.params
+    back, sums = iteration_back(loop, params["wrt"], params.get("back"))
     first = loop.constants + loop.carries
     cts = len(back.inputs) - first - sums
     over = (*range(first + cts, first + cts + sums), *range(first, first + cts))
@@ -162,8 +162,8 @@ def _in_lanes(nesting: _Nesting) -> Call:
     size = _size_of(block, step)
     strides = [place.strides for place in nesting.places]
     inputs = len(step.ins)
-    body = nesting.lowered(block, (), strides[:inputs], strides[inputs:])
-    found = body.body(OF_A_BLOCK)
+    body = nesting.lowered(block, (), strides[:inputs], strides[inputs:], most=OF_A_BLOCK)
+    found = body.body()
     if found is None:
         whole = nesting.lowered(params["whole"], (), strides[:inputs], strides[inputs:], WITHOUT_LANES)
         return nesting.scan(nesting.places, nesting.program(whole), inputs, 0, 1)

@@ -65,7 +65,7 @@ def between(rate: Rate, options: Options, given: Given, followed: Followed, ts: 
     k = np.clip(k, 0, np.maximum(count - 1, 0))
 
     def at(t: Real, step: Step, state: Array, after: Array) -> Any:
-        step, is_empty = _lasting(step)
+        step, is_empty = lasting(step)
         x = (t - step.start) / step.h
         return np.where(is_empty, state[:n], method.within(rate, step, state, after)(x))
 
@@ -106,14 +106,14 @@ def _taken(rate: Rate, options: Options) -> Callable[..., Any]:
         return lambda state, *at: options.method.follow(rate, Step(*at), state)
 
     def unless_empty(state: Array, *at: Any) -> Any:
-        step, is_empty = _lasting(Step(*at))
+        step, is_empty = lasting(Step(*at))
         return np.where(is_empty, state, options.method.follow(rate, step, state))
 
     again = wg.checkpoint(unless_empty)
     return lambda state, *rows: wg.scan(lambda state, at: (again(state, *at), None), state, rows)[0]
 
 
-def _lasting(step: Step) -> tuple[Step, Any]:
+def lasting(step: Step) -> tuple[Step, Any]:
     """The step, or where no time passes in it one of which something can be computed, and whether no time passes."""
     is_empty = step.h == 0
     end, before = np.where(is_empty, step.start + 1.0, step.end), np.where(is_empty, 1.0, step.before)

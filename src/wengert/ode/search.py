@@ -77,18 +77,24 @@ def _rooms(options: Options) -> tuple[Any, Any, int]:
 
 def _begun(rate: Rate, values: Sequence[Any], options: Options, given: Given) -> SearchState:
     """The search before its first step."""
+    now, start = begun(rate, values, options, given)
+    times, marks, rows = _rooms(options)
+    states = np.zeros((rows, start.size), start.dtype)
+    times[0], states[0] = given.t0, start
+    return now._replace(times=times, states=states, marks=marks)
+
+
+def begun(rate: Rate, values: Sequence[Any], options: Options, given: Given) -> tuple[SearchState, Any]:
+    """The search before its first step, without the lists of what is found, and the method's state there."""
     method, t0, y0, direction = options.method, given.t0, given.y0, direction_from(given)
     first = rate(t0, y0)
     h = given.first_step if options.has_first_step else _first_step(rate, method, given, first, direction)
-    start = method.start(rate, t0, h * direction, y0)
-    times, marks, rows = _rooms(options)
-    states = np.zeros((rows, start.size), start.dtype)
-    times[0], states[0] = t0, start
-    return SearchState(
+    h = wg.stop_gradient(h * 1.0)
+    now = SearchState(
         t=t0,
         y=y0,
         first=first,
-        h=h * 1.0,
+        h=h,
         was_rejected=t0 > np.inf,
         count=np.int64(0),
         attempts=np.int64(0),
@@ -98,10 +104,11 @@ def _begun(rate: Rate, values: Sequence[Any], options: Options, given: Given) ->
         has_crossed=[t0 > np.inf for _ in options.terminal],
         crossings=[np.int64(0) for _ in options.terminal],
         memory=method.begin(rate, t0, y0, first, h * direction),
-        times=times,
-        states=states,
-        marks=marks,
+        times=None,
+        states=None,
+        marks=None,
     )
+    return now, method.start(rate, t0, h * direction, y0)
 
 
 def _with_room(options: Options, before: SearchState) -> SearchState:
@@ -114,38 +121,60 @@ def _with_room(options: Options, before: SearchState) -> SearchState:
     return before._replace(status=np.int64(RUNNING), times=times, states=states, marks=marks)
 
 
+class Kept(NamedTuple):
+    """The parts of a trial that are kept if it is good."""
+
+    is_good: Any
+    end: Any
+    state: Any
+    mark: Any
+
+
 def _attempted(rate: Rate, values: Sequence[Any], options: Options, given: Given, now: SearchState) -> SearchState:
     """The search after one more trial."""
-    method, room, t1, direction = options.method, options.room, given.t1, direction_from(given)
+    after, kept = attempted(rate, values, options, given, now, options.room)
+    times, states, marks = now.times.copy(), now.states.copy(), now.marks.copy()
+    at = np.minimum(now.count, options.room - 1)  # where there is none left: in a batch, of which others go on
+    times[at + 1], marks[at + 1] = kept.end, kept.mark
+    states[at // options.every + 1] = kept.state  # the last of a row remains
+    return after._replace(times=times, states=states, marks=marks)
+
+
+def attempted(
+    rate: Rate, values: Sequence[Any], options: Options, given: Given, now: SearchState, room: int | None
+) -> tuple[SearchState, Kept]:
+    """The search after one more trial, without the lists of what was found, and what is to be added to them.
+
+    What it decides has no derivative: whether a step is good, and how long the next one is. The state has the
+    derivatives of the steps that were taken, with the ends that these have; only the last moves, with t1."""
+    fixed = wg.stop_gradient
+    method, t1, direction = options.method, given.t1, fixed(direction_from(given))
     t, y, was_rejected = now.t, now.y, now.was_rejected
-    least = 10 * np.spacing(np.abs(t))
+    least = 10 * np.spacing(np.abs(fixed(t)))
     size = np.where(was_rejected, now.h, np.maximum(np.minimum(now.h, given.max_step), least))
     is_too_small = was_rejected & ~(size >= least)  # or is NaN
-    t_new = t + size * direction
+    t_new = fixed(t) + size * direction
     is_cut, is_bounded = direction * (t_new - t1) > 0, size != now.h
-    t_new = np.where(is_cut, t1, t_new)
+    is_last = direction * (t_new - t1) >= 0
+    t_new = np.where(is_last, t1, t_new)
     trial = TrialStep(t, t_new - t, y, now.first, given.rtol, given.atol, was_rejected, is_bounded, is_cut, now.h)
     tried = method.attempt(rate, trial, now.memory)
-    is_good = tried.is_good & ~is_too_small
+    is_good = fixed(tried.is_good) & ~is_too_small
     count = now.count + is_good
-    times, states, marks = now.times.copy(), now.states.copy(), now.marks.copy()
-    at = np.minimum(now.count, room - 1)  # where there is none left: in a batch, of which others go on
-    times[at + 1], marks[at + 1] = t_new, tried.mark
-    states[at // options.every + 1] = tried.state  # the last of a row remains
     values_new = [values[e](t_new, tried.y) for e in options.terminal]
     signs = [direction_of(options.events[e]) for e in options.terminal]
     has_crossed = [is_good & crosses(*x) for x in zip(now.event_values, values_new, signs, strict=True)]
     crossings = [n + is_one for n, is_one in zip(now.crossings, has_crossed, strict=True)]
-    ended = np.where(direction * (t_new - t1) >= 0, FINISHED, np.where(count >= room, FULL, RUNNING))
+    ended = np.where(is_last, FINISHED, RUNNING if room is None else np.where(count >= room, FULL, RUNNING))
     for e, n in zip(options.terminal, crossings, strict=True):
         ended = np.where(n >= options.limits[e], AT_EVENT, ended)
     ended = np.where(is_good, ended, RUNNING)
     pick = lambda new, old: np.where(is_good, new, old)
-    return SearchState(
+    after = now._replace(
         t=pick(t_new, t),
         y=pick(tried.y, y),
         first=pick(tried.first, now.first),
-        h=np.abs(trial.h) * tried.factor,
+        h=np.abs(fixed(trial.h)) * fixed(tried.factor),
         was_rejected=~is_good,
         count=count,
         attempts=now.attempts + 1,
@@ -155,10 +184,8 @@ def _attempted(rate: Rate, values: Sequence[Any], options: Options, given: Given
         has_crossed=has_crossed,
         crossings=crossings,
         memory=tried.memory,
-        times=times,
-        states=states,
-        marks=marks,
     )
+    return after, Kept(is_good, t_new, tried.state, tried.mark)
 
 
 def _first_step(rate: Rate, method: Method, given: Given, first: Array, direction: Real) -> Any:

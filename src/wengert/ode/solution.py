@@ -132,7 +132,8 @@ def batch_result(
 ) -> OdeResult:
     """The result where nobody sees how the solution ended: in a batch, or in the body of a loop."""
     found, ts = followed.found, given.t_eval
-    ended = _has_room(found.status, found.count)
+    has_any_room = options.max_steps is None and found.times is None  # nothing was kept, so there is room for it
+    ended = found.status if has_any_room else _has_room(found.status, found.count)
     status = np.where(ended == FINISHED, 0, -1)
     is_there = (np.minimum(given.t0, found.t) <= ts) & (ts <= np.maximum(given.t0, found.t)) & (ended != FULL)
     nfev, njev, nlu = found.costs

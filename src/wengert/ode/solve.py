@@ -1,7 +1,8 @@
 """``solve_ivp``: a search for steps that are accurate enough, and the derivatives of the steps that it found.
 
 The search (``search.py``) is one native loop without derivatives. The steps that it found are followed once more
-(``follow.py``), with derivatives, and the events are looked for in them (``events.py``). Each of the three is compiled
+(``follow.py``), with derivatives, and the events are looked for in them (``events.py``). Where nobody sees how many
+steps there are, and few values are wanted, one loop does both (``together.py``). Each of them is compiled
 once for an equation and its options (``options.py``).
 """
 
@@ -32,6 +33,7 @@ from wengert.ode.options import (
 )
 from wengert.ode.search import FULL, search
 from wengert.ode.solution import OdeResult, batch_result, check_batch, result
+from wengert.ode.together import are_few, solve_together
 
 ROOM = 256
 """The number of steps that there is room for at first; four times as many when they do not do."""
@@ -150,6 +152,8 @@ def _solved(fun: Callable[..., Any], options: Options, given: Given, budget: flo
         is_full = seen(found.status == FULL)
         if is_full is None:
             check_batch(options)
+            if are_few(options, given) and not dense_output:
+                return batch_result(fun, options, given, compiled(solve_together, fun, options)(given), False)
             options = options._replace(room=options.max_steps or UNSEEN_ROOM, every=1)
             found = compiled(search, fun, options)(given, None)
             return batch_result(fun, options, given, compiled(follow, fun, options)(given, found), dense_output)

@@ -40,6 +40,8 @@ from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building
 
 FEWEST = 256  # lanes, below which a batch stays as it is
 BLOCK = 16  # lanes of a block: some vectors, so that one of them does not wait for itself
+SHORT = 64  # steps of the body of a loop that repeats, in which each waits for the one before: it takes a wide block
+WIDE_BLOCK = 64
 MOST_STEPS = 2500  # steps of a block, of which each is compiled, and parts of its joins
 LARGE = 1 << 20  # bytes that the steps of a region hand on, from which on it is worth a block without a loop
 HANDED_ON = 2  # such a region hands on so many times the bytes that it reads and writes
@@ -69,11 +71,18 @@ def _batch_of(tape: Tape) -> int:
     return count if weight >= LARGE else 0
 
 
+def _size_of_block(tape: Tape) -> int:
+    """How many lanes are done together. A lane that is done waits for the others, but a short step waits for itself."""
+    repeated = [i.params["loop"].body for i in tape.instrs if i.op.kernel.runs_unknown_times and "loop" in i.params]
+    steps = [sum([not i.op.kernel.is_view for i in loops.prepared(body).instrs]) for body in repeated]
+    return WIDE_BLOCK if steps and max(steps) <= SHORT else BLOCK
+
+
 class _Region:
     """Steps that are put in lanes together."""
 
-    def __init__(self, count: int) -> None:
-        self.frame = Frame(count, BLOCK)
+    def __init__(self, count: int, size: int) -> None:
+        self.frame = Frame(count, size)
         self.values: dict[Atom, LaneValue] = {}
         self.operands: dict[Var, Var] = {}
         """The inputs of the block, by the values that they are blocks of."""
@@ -83,7 +92,7 @@ class _Region:
 
 class _Regions:
     def __init__(self, tape: Tape, count: int) -> None:
-        self.whole, self.count = tape, count
+        self.whole, self.count, self.size = tape, count, _size_of_block(tape)
         self.regions: dict[int, _Region] = {}
         self.level: dict[Atom, int] = {}
         """The number of regions that must be done before a value can be made outside of all, or in which region it is
@@ -102,7 +111,7 @@ class _Regions:
         outer = max([floor, *[self.level.get(a, 0) + (a in self.home) for a in instr.ins]])
         is_spread = instr.op.kernel.is_view and all(self._is_uniform(a) for a in instr.ins)
         if not is_spread and self._is_of_lanes(instr, inner):
-            region = self.regions.setdefault(inner, _Region(self.count))
+            region = self.regions.setdefault(inner, _Region(self.count, self.size))
             try:
                 made = put_in_lanes(region.frame, instr, [self._value(region, a) for a in instr.ins])
             except Outside:
@@ -225,7 +234,7 @@ class _Regions:
         return [*found.values(), *region.instrs]
 
     def _block_of(self, a: Atom) -> Var:
-        return Var(Aval(tuple([BLOCK if n == self.count else n for n in a.aval.shape]), a.aval.dtype))
+        return Var(Aval(tuple([self.size if n == self.count else n for n in a.aval.shape]), a.aval.dtype))
 
     def _is_worth_it(self, region: _Region, outs: Sequence[Var]) -> bool:
         """Whether a region without a loop hands on so much from step to step that blocks are worth it.

@@ -8,12 +8,12 @@ from its steps (:func:`keeps_what_is_done`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from wengert.edit import merge_common
 from wengert.higher.bodies import interned
-from wengert.higher.loops import TapeLoop, TapeWhile, scan, while_, while_pull
+from wengert.higher.loops import IterationBack, TapeLoop, TapeWhile, one_iteration_back, scan, while_, while_pull
 from wengert.ops.elementwise import add, select
 from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
 from wengert.ops.reduce import any_
@@ -40,7 +40,7 @@ MOST_PASSES = 20  # over a body, until it is known which carries differ from lan
 
 
 @lru_cache(maxsize=4096)
-def _prepared(body: Tape) -> Tape:
+def prepared(body: Tape) -> Tape:
     """The body as steps that have kernels."""
     return drop_dead(merge_common(use_identities(expand(body))))
 
@@ -159,7 +159,7 @@ def _settled(
             elements = [Sliced(k, index) for index in indices(shape)]
             axis = None if x.lane_axis is None else x.lane_axis - 1
             slices.append(LaneValue(aval, axis, array_of(elements, shape)))
-        outputs = run_in_lanes(inner, _prepared(body), [*map(_from_outside, constants), *carries, *slices])
+        outputs = run_in_lanes(inner, prepared(body), [*map(_from_outside, constants), *carries, *slices])
         made = _flat(outputs[: len(first)])
         now = [known or inner.is_lane(e) for known, (e, _) in zip(are_lanes, made, strict=True)]
         sums = [x.is_sum or (x.is_zero() and was) for x, was in zip(outputs, are_sums, strict=False)]
@@ -255,7 +255,7 @@ class _Repeat(NamedTuple):
 
 def _while(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[Elements | LaneValue]:
     loop: TapeWhile = instr.params["loop"]
-    made = _repeated(frame, instr, values, ())
+    made = _repeated(frame, instr, values)
     if any(x.is_sum for x in made.body.outputs):
         raise Outside("a sum over the lanes in a loop of unknown length")
     with building(frame.builder):
@@ -264,64 +264,62 @@ def _while(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[
 
 
 def _while_back(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequence[Elements | LaneValue]:
+    """The way back over a loop: over an iteration goes the pullback of the whole batch, put in lanes. The body in lanes
+    has no derivative of its own: its steps are those of kernels, where nothing says what is a constant."""
     loop: TapeWhile = instr.params["loop"]
     wrt: tuple[int, ...] = instr.params["wrt"]
-    count = loop.first + loop.carries
-    xs, cts = list(values[:count]), values[count:]
-    are_sums = [lane_axis(v.aval, frame.count) is None for v in instr.outs]
-    if any(is_sum and k >= loop.constants for k, is_sum in zip(wrt, are_sums, strict=True)):
+    count, of_constants = loop.first + loop.carries, [k for k in wrt if k < loop.constants]
+    if any(
+        k >= loop.constants and lane_axis(v.aval, frame.count) is None for k, v in zip(wrt, instr.outs, strict=True)
+    ):
         raise Outside("a carry without lanes that moves")
-    for k in wrt:
-        if k < loop.constants:  # each lane has its own cotangent
-            x = xs[loop.of_condition + k]
-            wide = [frame.wide(e) for e in x.elements.flat]
-            xs[loop.of_condition + k] = x._replace(elements=array_of(wide, x.elements.shape))
-    made = _repeated(frame, instr, xs, wrt)
-    inner = made.body.frame
-    numbers = list[list[int]]()
-    at, place = 0, list(made.constants)
-    starts = list[range]()
-    for x in xs[loop.first :]:
-        starts.append(range(len(place) + at, len(place) + at + x.elements.size))
-        at += x.elements.size
-    for k in wrt:
-        if k < loop.constants:
-            atoms = [frame.atom(e) for e in xs[loop.of_condition + k].elements.flat]
-            if any(a not in inner.outer for a in atoms):
-                raise Outside("a constant that the body does not read")
-            numbers.append([place.index(a) for a in atoms])
-        else:
-            numbers.append(list(starts[k - loop.constants]))
-    chosen = sorted({j for row in numbers for j in row})
-    seeds: dict[int, Atom] = {}
-    for k, x in zip([k for k in wrt if k >= loop.constants], cts, strict=True):
-        seeds.update(zip(starts[k - loop.constants], [frame.wide(e) for e in x.elements.flat], strict=True))
+    made = _repeated(frame, instr, values[:count])
+    inner = BodyFrame(frame)
+    fresh = partial(_fresh, count=frame.count, size=frame.size)
+    carries, trail = fresh([x.aval for x in values[loop.first : count]], are_lanes=made.body.are_lanes)
+    cts, of_cts = _wide(inner, [v.aval for v in instr.outs[len(of_constants) :]])
+    sums, of_sums = _wide(inner, [v.aval for v in instr.outs[: len(of_constants)]])
+    sums = [x._replace(is_sum=x.lane_axis is None) for x in sums]
+    constants = list(map(_from_outside, values[loop.of_condition : loop.first]))
+    tape = prepared(one_iteration_back(loop, wrt))
+    outputs = run_in_lanes(inner, tape, [*constants, *carries, *cts, *sums])
+    if any(x.is_sum and not (y.is_sum or y.is_zero()) for x, y in zip(sums, outputs, strict=False)):
+        raise Outside("a sum over the lanes is added to something")
+    if any(y.is_sum and not x.is_sum for x, y in zip((*sums, *cts), outputs, strict=True)):
+        raise Outside("a cotangent that is a sum over the lanes")
+    atoms = [_carried(inner, e, True, dtype) for e, dtype in _flat(outputs)]
+    seeds = [frame.wide(e) for e, _ in _flat(values[count:])]
+    more = [a for a in inner.outer if a not in made.body.frame.outer]
+    all_constants = [*made.constants, *more]
+    inputs = [inner.outer.get(a) or Var(a.aval) for a in all_constants]
+    back = interned(drop_dead(inner.tape([*inputs, *trail, *of_cts, *of_sums], atoms, tape.name)))
+    body, n = made.loop.body, made.loop.constants
+    body = interned(body.replace(inputs=(*body.inputs[:n], *[Var(a.aval) for a in more], *body.inputs[n:])))
+    lanes = made.loop._replace(body=body, constants=len(all_constants))
+    at = made.loop.of_condition
+    operands = [*made.operands[:at], *all_constants, *made.operands[made.loop.first :], *seeds]
     with building(frame.builder):
-        given = [seeds[j] for j in chosen if j >= len(place)]
-        results = _several(while_pull(*made.operands, *given, loop=made.loop, wrt=tuple(chosen)))
-    found = list[Elements | LaneValue]()
-    for k, row, v, is_sum in zip(wrt, numbers, instr.outs, are_sums, strict=True):
-        elements = array_of([results[chosen.index(j)] for j in row], xs[loop.of_condition + k].elements.shape)
-        found.append(LaneValue(v.aval, lane_axis(v.aval, frame.count), elements, is_sum))
-    return found
+        results = _several(while_pull(*operands, loop=lanes, wrt=(), back=IterationBack(back, len(of_sums))))
+    given = [*sums, *cts]
+    found = zip(_shaped(results, given), instr.outs, given, strict=True)
+    return [LaneValue(v.aval, x.lane_axis, elements, x.is_sum) for elements, v, x in found]
 
 
-def _repeated(frame: Frame, instr: Instr, values: Sequence[LaneValue], wrt: tuple[int, ...]) -> _Repeat:
+def _wide(frame: Frame, avals: Sequence[Aval]) -> tuple[list[LaneValue], list[Var]]:
+    """Values of which each element is a number of its own in each lane."""
+    sizes = [a.size // (frame.count if lane_axis(a, frame.count) is not None else 1) for a in avals]
+    return _fresh(avals, frame.count, frame.size, [True] * sum(sizes))
+
+
+def _repeated(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> _Repeat:
     loop: TapeWhile = instr.params["loop"]
     at, first = loop.of_condition, values[loop.first : loop.first + loop.carries]
-    lanes = list[bool]()
-    for k, x in enumerate(first):
-        lanes += [loop.constants + k in wrt] * x.elements.size
-    body = _body(frame, loop.body, values[at : loop.first], first, lanes)
-    for k in wrt:
-        if k < loop.constants:
-            for e in _from_outside(values[at + k]).elements.flat:
-                body.frame.atom(e)  # the body takes it, whether it reads it or not
+    body = _body(frame, loop.body, values[at : loop.first], first, [False] * len(_flat(first)))
     outputs = [
         _carried(body.frame, e, is_lane, dtype)
         for (e, dtype), is_lane in zip(_flat(body.outputs), body.are_lanes, strict=True)
     ]
-    condition, each = _prepared(loop.condition), None
+    condition, each = prepared(loop.condition), None
     last = condition.instrs[-1] if condition.instrs else None
     if last is not None and condition.outputs[0] in last.outs and last.op is any_:
         if lane_axis(last.ins[0].aval, frame.count) == 0 and last.params["axis"] == (0,):
@@ -334,7 +332,7 @@ def _repeated(frame: Frame, instr: Instr, values: Sequence[LaneValue], wrt: tupl
         raise Outside("a condition of several numbers in each lane")
     flag = inner.atom(goes_on.elements.flat[0])
     if flag.aval.ndim:
-        if each is None or not keeps_what_is_done(instr, condition, each, _prepared(loop.body)):
+        if each is None or not keeps_what_is_done(instr, condition, each, prepared(loop.body)):
             raise Outside("a lane that is done may change while others go on")
         with building(inner.builder):
             flag = any_(flag, axis=(0,))
