@@ -356,3 +356,17 @@ def test_a_short_step_takes_a_wide_block() -> None:
 
     assert sizes(lambda z: 0.5 * z) == [LANES.WIDE_BLOCK]
     assert sizes(long) == [LANES.BLOCK]
+
+
+def test_constants_in_branches_are_computed_before_the_loop(monkeypatch: Any) -> None:
+    def last(x: Any) -> Any:
+        step = lambda z: wg.cond(z > 2, lambda: 0.5 * z + 0.1 * np.sin(x), lambda: 0.9 * z)
+        return wg.while_loop(lambda z: z > 1.0, step, x)
+
+    x = RNG.uniform(0.5, 50, 300)
+    check_lanes(monkeypatch, wg.vmap(wg.jacobian(lambda x: last(x) * np.ones(3))), x)
+    check_lanes(monkeypatch, wg.grad(lambda x: np.sum(wg.vmap(last)(x) ** 2)), x)
+    tape = passes.run(wg.jit(wg.vmap(last)).program(x).tape, (passes.expand, LANES.lanes))
+    (block,) = [i.params["block"] for i in tape.instrs if "block" in i.params]
+    (loop,) = [i.params["loop"] for i in block.instrs if "loop" in i.params]
+    assert "sin" not in {i.op.name for i in loop.body.instrs}

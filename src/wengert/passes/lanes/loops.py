@@ -46,12 +46,31 @@ def prepared(body: Tape) -> Tape:
 
 
 def run_in_lanes(frame: Frame, tape: Tape, inputs: Sequence[LaneValue]) -> list[LaneValue]:
-    """Emit all steps of a tape, and return its outputs. Raises Outside."""
+    """Emit all steps of a tape, and return its outputs. Raises Outside.
+
+    Steps on constants of a ``while`` are done before it: those of its branches too, since all lanes do all steps."""
     values: dict[Any, LaneValue] = dict(zip(tape.inputs, inputs, strict=True))
     for instr in tape.instrs:
-        made = put_in_lanes(frame, instr, [_of(values, a) for a in instr.ins])
-        values.update(zip(instr.outs, made, strict=True))
+        operands = [_of(values, a) for a in instr.ins]
+        made = _before_the_loop(frame, instr, operands) if isinstance(frame, BodyFrame) else None
+        values.update(zip(instr.outs, made or put_in_lanes(frame, instr, operands), strict=True))
     return [_of(values, a) for a in tape.outputs]
+
+
+def _before_the_loop(frame: BodyFrame, instr: Instr, operands: Sequence[LaneValue]) -> list[LaneValue] | None:
+    """The results of a step on constants of the loop, computed before it; or None."""
+    constants = [x for x in map(_constant, operands) if x is not None]
+    if frame.stacks or instr.op.kernel.may_raise or len(constants) < len(operands):
+        return None
+    return list(map(_from_outside, put_in_lanes(frame.around, instr, constants)))
+
+
+def _constant(x: LaneValue) -> LaneValue | None:
+    """A value of the body of a loop that is one of the tape around it, as such."""
+    found = [e.element if isinstance(e, Outer) else e for e in x.elements.flat if isinstance(e, Outer | Lit)]
+    if x.is_sum or len(found) < x.elements.size:
+        return None
+    return x._replace(elements=array_of(found, x.elements.shape))
 
 
 def _of(values: dict[Any, LaneValue], a: Atom) -> LaneValue:
@@ -71,7 +90,8 @@ def _with_sums(elements: Sequence[Elements], instr: Instr, outputs: Sequence[Lan
 
 
 def _from_outside(x: LaneValue) -> LaneValue:
-    return x._replace(elements=array_of([Outer(e) for e in x.elements.flat], x.elements.shape))
+    elements = [e if isinstance(e, Lit) else Outer(e) for e in x.elements.flat]
+    return x._replace(elements=array_of(elements, x.elements.shape))
 
 
 def _flat(values: Sequence[LaneValue]) -> list[tuple[Element, Any]]:
