@@ -18,7 +18,7 @@ from wengert.codegen.calls import (
     callback,
     name_of,
 )
-from wengert.higher.loops import iteration_back
+from wengert.higher.loops import one_iteration_back
 from wengert.ops.kernels import Alternatives, Kernel, Lanes, Loop, RepeatWhile, RepeatWhileBack
 from wengert.passes import WITHOUT_LANES
 from wengert.passes.plan.places import Buffer, Place, PlanStep, c_strides
@@ -139,7 +139,10 @@ def _repeat(nesting: _Nesting) -> Call:
 
 def _repeat_back(nesting: _Nesting) -> Call:
     loop, params = nesting.instr.params["loop"], nesting.instr.params
-    back, sums = iteration_back(loop, params["wrt"], params.get("back"))
+    if "back" in params:
+        back, sums = params["back"], params["sums"]
+    else:
+        back, sums = one_iteration_back(loop, params["wrt"]), sum(k < loop.constants for k in params["wrt"])
     first = loop.constants + loop.carries
     cts = len(back.inputs) - first - sums
     over = (*range(first + cts, first + cts + sums), *range(first, first + cts))

@@ -508,22 +508,8 @@ while_ = named(
 )
 
 
-class IterationBack(NamedTuple):
-    """A tape as :func:`one_iteration_back` returns it, made by other means; ``sums`` is the number of its sums."""
-
-    tape: Tape
-    sums: int
-
-
-def _while_pull_type(
-    *avals: Aval, loop: TapeWhile, wrt: tuple[int, ...], back: IterationBack | None = None
-) -> tuple[Aval, ...]:
-    return back.tape.out_avals if back is not None else tuple([loop.body.inputs[k].aval for k in wrt])
-
-
-def iteration_back(loop: TapeWhile, wrt: tuple[int, ...], back: IterationBack | None) -> IterationBack:
-    """How the pullback of a loop goes back over one iteration."""
-    return back or IterationBack(one_iteration_back(loop, wrt), sum(1 for k in wrt if k < loop.constants))
+def _while_pull_type(*avals: Aval, loop: TapeWhile, wrt: tuple[int, ...]) -> tuple[Aval, ...]:
+    return tuple([loop.body.inputs[k].aval for k in wrt])
 
 
 @lru_cache(maxsize=4096)
@@ -536,16 +522,17 @@ def one_iteration_back(loop: TapeWhile, wrt: tuple[int, ...]) -> Tape:
     return select_outputs(joint, range(loop.carries, len(joint.outputs)))
 
 
-def _while_pull(*operands: Any, loop: TapeWhile, wrt: tuple[int, ...], back: IterationBack | None = None) -> Any:
-    tape, n_sums = iteration_back(loop, wrt, back)
+def _while_pull(*operands: Any, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
+    n_sums = sum(1 for k in wrt if k < loop.constants)
     xs, cts = operands[: loop.first + loop.carries], list(operands[loop.first + loop.carries :])
     trail: list[Any] = []
     _iterated(loop, xs, trail)
+    back = one_iteration_back(loop, wrt)
     constants = xs[loop.of_condition : loop.first]
-    sums = [np.zeros(a.shape, a.dtype) for a in tape.out_avals[:n_sums]]
+    sums = [np.zeros(v.aval.shape, v.aval.dtype) for v in (loop.body.inputs[k] for k in wrt[:n_sums])]
     while trail:
-        values = played(tape, *constants, *trail.pop(), *cts, *sums)
-        results = [values[a] for a in tape.outputs]
+        values = played(back, *constants, *trail.pop(), *cts, *sums)
+        results = [values[a] for a in back.outputs]
         sums, cts = results[:n_sums], results[n_sums:]
     results = (*[np.array(x) for x in sums], *[np.array(x) for x in cts])
     return results if len(results) != 1 else results[0]
@@ -618,13 +605,12 @@ def _while_pull_batch(xs: Any, flags: Any, size: int, *, loop: TapeWhile, wrt: t
 
 
 while_pull = named(
-    # On the way to kernels, where it is not differentiated any more, parameter ``back`` may stand in place of ``wrt``.
     Op(  # operands of a while loop, cotangents of the carries that move -> cotangents of the inputs ``wrt``
         name="while_pull",
         reference=_while_pull,
         type=_while_pull_type,
         kernel=RepeatWhileBack(),
-        cost=lambda *avals, loop, wrt, back=None: 40 * _cost_of(loop.body),
+        cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
         pushforward=_while_pull_pushforward,
         pullback=(_while_pull_pullback,),
         batch=_while_pull_batch,

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from wengert.edit import merge_common
 from wengert.higher.bodies import interned
-from wengert.higher.loops import IterationBack, TapeLoop, TapeWhile, one_iteration_back, scan, while_, while_pull
+from wengert.higher.loops import TapeLoop, TapeWhile, one_iteration_back, scan, while_
 from wengert.ops.elementwise import add, select
 from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
+from wengert.ops.lanes import while_back
 from wengert.ops.reduce import any_
 from wengert.passes.expand import expand
 from wengert.passes.lanes.elements import (
@@ -319,7 +320,7 @@ def _while_back(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> Sequ
     at = made.loop.of_condition
     operands = [*made.operands[:at], *all_constants, *made.operands[made.loop.first :], *seeds]
     with building(frame.builder):
-        results = _several(while_pull(*operands, loop=lanes, wrt=(), back=IterationBack(back, len(of_sums))))
+        results = _several(while_back(*operands, loop=lanes, back=back, sums=len(of_sums)))
     given = [*sums, *cts]
     found = zip(_shaped(results, given), instr.outs, given, strict=True)
     return [LaneValue(v.aval, x.lane_axis, elements, x.is_sum) for elements, v, x in found]
