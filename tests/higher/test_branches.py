@@ -35,6 +35,34 @@ def test_in_a_batch_nothing_leaks_from_the_branch_not_taken() -> None:
     np.testing.assert_allclose(wg.vmap(one_for_all, in_axes=(None, 0))(np.True_, x), np.sin(x))
 
 
+INFINITE = {  # of an array with an infinite element: their pullbacks multiply zeros with it
+    "a product of matrices": lambda v: np.sum(np.outer(v, v) @ v),
+    "a product": np.prod,
+    "products": lambda v: np.sum(np.cumprod(v)),
+    "a maximum": np.max,
+    "a determinant": lambda v: np.linalg.det(np.diag(v)),
+    "a transform": lambda v: np.sum(np.abs(np.fft.fft(v))),
+    "a loop": lambda v: wg.scan(lambda c, t: (c * t, None), 1.0, v)[0],
+}
+
+
+@pytest.mark.parametrize("name", INFINITE)
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+def test_in_a_batch_nothing_leaks_from_steps_that_are_not_taken(name: str) -> None:
+    """Of a branch that an example does not take, and of an iteration of a loop that an example has left."""
+    step = lambda x: INFINITE[name](np.array([1 / x[2], x[0], x[1]]))
+    branching = lambda x: wg.cond(x[0] < 1, step, lambda x: x[0] * x[1] * 0.1, x)
+    again = lambda v, x: np.stack([0.001 * step(np.stack([v[0], v[1], x[2]])) + v[0] + 1, v[1]])
+    looping = lambda x: wg.while_loop(lambda v: v[0] < 0.9, lambda v: again(v, x), x[:2] * 0.1)[0] * x[1]
+    x = np.array([[0.1, 0.2, 0.3], [20, 1, 0], [0.5, 1, 2]])
+    for f in (branching, looping):
+        for batch in (lambda x, f=f: np.sum(wg.vmap(f)(x)), lambda x, f=f: sum(wg.vmap(f)(x))):
+            for gradient in (wg.grad(batch), wg.jit(wg.grad(batch))):
+                np.testing.assert_allclose(gradient(x), [wg.grad(f)(row) for row in x], rtol=1e-11)
+        curvature = wg.grad(lambda x, f=f: np.sum(wg.grad(lambda x: np.sum(wg.vmap(f)(x)))(x) ** 2))
+        np.testing.assert_allclose(curvature(x)[1], 2 * wg.hessian(f)(x[1]) @ wg.grad(f)(x[1]), rtol=1e-11)
+
+
 def test_captures_trees_and_arrays() -> None:
     w = np.array([1.0, 2.0, 3.0])
 

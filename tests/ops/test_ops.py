@@ -328,6 +328,26 @@ def test_labels_of_a_contraction_may_be_any_numbers() -> None:
     check_op(case("contract", shapes(2, 3), shapes(3, 4), kw={"a": (7, 100), "b": (100, 3), "out": (3, 7)}))
 
 
+@pytest.mark.parametrize("holds", [True, False])
+def test_what_a_mask_of_slices_leaves_out_of_a_product_leaks_no_nan(holds: bool) -> None:
+    """Of rows, of columns, and of the matrices of a stack; for either operand, one of which is infinite there."""
+    mask = np.array([True, False])
+    chosen = lambda mask, y: np.where(mask, y, 0.0) if holds else np.where(~mask, 0.0, y)
+    a, b = np.array([[1.0, 2.0, 3.0], [np.inf, np.nan, 1.0]]), np.arange(6.0).reshape(3, 2)
+    stack = np.stack([a[:1], a[1:]])
+    rows = lambda a, b: np.sum(chosen(mask[:, None], a @ b))
+    columns = lambda a, b: np.sum(chosen(mask, b.T @ a.T))
+    stacks = lambda a, b: np.sum(chosen(mask[:, None, None], np.stack([a[:1], a[1:]]) @ b))
+    each = lambda a, b: np.sum(chosen(mask[:, None], np.einsum("kij,jl->kl", stack * a[:, None], b)))
+    wanted = np.array([[1.0, 5.0, 9.0], [0.0, 0.0, 0.0]]), np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    for f in (rows, columns, stacks):
+        for gradient in (wg.grad(f, argnums=(0, 1)), wg.jit(wg.grad(f, argnums=(0, 1)))):
+            for got, want in zip(gradient(a, b), wanted, strict=True):
+                np.testing.assert_array_equal(got, want)
+    for gradient in (wg.grad(each, argnums=1), wg.jit(wg.grad(each, argnums=1))):
+        np.testing.assert_array_equal(gradient(a, b), wanted[1] ** 2)
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("p", [0.5, 2.0, -1.0, 1.0, 0.0, 3.0, -0.5])
 def test_power_of_a_number_at_negative_infinity_and_zero_was_not_numpys(p: float, dtype: str) -> None:

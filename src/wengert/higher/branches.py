@@ -15,6 +15,7 @@ import numpy as np
 from wengert.ad.activity import active_operands
 from wengert.edit import played
 from wengert.higher.bodies import batched, pulled, pushed, select_outputs
+from wengert.ops.control import only_where
 from wengert.ops.elementwise import equal, select
 from wengert.ops.kernels import Alternatives
 from wengert.ops.op import NONE, Body, Op, named
@@ -80,12 +81,18 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, branches: tu
     wide = tuple([batched(b, tuple(flags[1:]), size) for b in branches])
     if not flags[0]:
         return cond(*xs, branches=wide, wrt=None)
-    results = [splice(current_builder(), b, xs[1:], ()) for b in wide]
-    chosen = results[-1]
-    for k in reversed(range(len(branches) - 1)):
-        is_taken = equal(xs[0], k) if k else ~(xs[0] > 0)  # an index below the first branch means the first
+    if len(wide) == 1:
+        return tuple(splice(current_builder(), wide[0], xs[1:], ()))
+    last = len(wide) - 1  # an index beyond the branches means the nearest one
+    taken = [~(xs[0] > 0), *[equal(xs[0], k) for k in range(1, last)], xs[0] > last - 1]
+    results: list[Any] = []
+    for branch, is_taken in zip(wide, taken, strict=True):
+        operands = [only_where(x, is_taken) if flag else x for x, flag in zip(xs[1:], flags[1:], strict=True)]
+        results.append(splice(current_builder(), branch, operands, ()))
+    chosen = results[last]
+    for k in reversed(range(last)):
         chosen = [
-            select(broadcast_to(expand(is_taken, list(range(1, y.aval.ndim)), y.aval.ndim), shape=y.aval.shape), y, z)
+            select(broadcast_to(expand(taken[k], list(range(1, y.aval.ndim)), y.aval.ndim), shape=y.aval.shape), y, z)
             for y, z in zip(results[k], chosen, strict=True)
         ]
     return tuple(chosen)

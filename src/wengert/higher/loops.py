@@ -25,6 +25,7 @@ import numpy as np
 from wengert.ad.activity import active_operands
 from wengert.edit import played
 from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
+from wengert.ops.control import only_where
 from wengert.ops.elementwise import select
 from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
 from wengert.ops.op import Body, Op, front, named
@@ -478,7 +479,9 @@ def _batched_loop(loop: TapeWhile, flags: tuple[bool, ...], size: int) -> TapeWh
         constants = [Var(v.aval) for v in body.inputs[:n]]
         carry = [Var(v.aval) for v in body.inputs[n:]]
         (goes_on,) = _inlined(each, [*tests, *carry])
-        new = _inlined(body, [*constants, *carry])
+        are_batched = (*flags[at:], *[True] * carries)
+        operands = zip([*constants, *carry], are_batched, strict=True)
+        new = _inlined(body, [only_where(x, goes_on) if is_batched else x for x, is_batched in operands])
         kept = [
             select(broadcast_to(expand(goes_on, list(range(1, c.aval.ndim)), c.aval.ndim), shape=c.aval.shape), x, c)
             for x, c in zip(new, carry, strict=True)

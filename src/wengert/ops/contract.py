@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import ShapeError
-from wengert.ops.elementwise import cast, multiply
+from wengert.ops.elementwise import cast, multiply, select
 from wengert.ops.index import StaticIndex, is_everything, region_shape, slice_
 from wengert.ops.kernels import Contract
 from wengert.ops.op import linear
 from wengert.ops.reduce import sum_
-from wengert.ops.shape import broadcast_to, expand, transpose
-from wengert.ops.structured import Diagonal, Fill, ScatteredSum, ScatteredTerm, Structured
-from wengert.tape import Atom, Aval
+from wengert.ops.shape import broadcast_to, expand, reshape, transpose
+from wengert.ops.structured import Diagonal, Fill, Marks, Masked, ScatteredSum, ScatteredTerm, Structured
+from wengert.tape import Atom, Aval, Lit
 
 Labels = tuple[int, ...]
 
@@ -99,8 +99,10 @@ def _transpose_y(ct: Atom, x: Atom, y: Atom, *, a: Labels, b: Labels, out: Label
 def _structured(ct: Structured, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
     """The cotangent of an operand for a structured ``ct``. A fill or a diagonal saves the product: x̄ = s Σ y, or
     x̄ = diag(d) yᵀ. A single region saves the products with zeros outside of it, which would be NaN where the other
-    operand is infinite."""
+    operand is infinite; a mask of whole slices keeps them out."""
     mine, other, labels, others = (x, y, a, b) if k == 0 else (y, x, b, a)
+    if isinstance(ct, Masked):
+        return None if isinstance(ct.mask, Marks) else _of_slices(ct, z, other, labels, others, out)
     if isinstance(ct, Fill):
         gone = tuple(j for j, label in enumerate(others) if label not in labels)
         summed = sum_(other, axis=gone) if gone else other
@@ -143,6 +145,31 @@ def _of_a_region(ct: Atom, region: dict[int, Any], mine: Atom, other: Atom, labe
     if is_everything(index, mine.aval.shape):
         return value
     return ScatteredSum(None, (ScatteredTerm(value, index),), mine.aval)
+
+
+def _of_slices(ct: Masked, z: Atom, other: Atom, labels: Labels, others: Labels, out: Labels) -> Any:
+    """The cotangent of an operand, if that of the result counts in whole slices of it alone: those of a mask along axes
+    of one operand, as the examples of a batch. None if the mask varies along axes of both operands."""
+    lead = z.aval.ndim - ct.mask.aval.ndim
+    along = [label for label, n in zip(out[lead:], ct.mask.aval.shape, strict=True) if n != 1]
+
+    def over(labels: Labels) -> Any:
+        """The mask, to broadcast over an operand with these labels."""
+        squeezed = reshape(ct.mask, shape=tuple([n for n in ct.mask.aval.shape if n != 1]))
+        moved = transpose(squeezed, axes=tuple([along.index(label) for label in labels if label in along]))
+        return expand(moved, [j for j, label in enumerate(labels) if label not in along], len(labels))
+
+    value = broadcast_to(cast(ct.value, other.aval.dtype), shape=z.aval.shape)
+    if set(along) <= set(labels):
+        return Masked(over(labels), contract(value, other, a=out, b=others, out=labels), ct.holds)
+    if set(along) <= set(others):
+        value, other = [
+            x if is_clean else select(mask, x, zero) if ct.holds else select(mask, zero, x)
+            for x, mask, is_clean in ((value, ct.mask, ct.is_clean), (other, over(others), False))
+            for zero in [Lit(0, x.aval.dtype)]
+        ]
+        return contract(value, other, a=out, b=others, out=labels)
+    return None
 
 
 def _batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, a: Labels, b: Labels, out: Labels) -> Any:

@@ -1,14 +1,17 @@
-"""Ops that steer: guards, and ``stop_gradient``, which no derivative passes."""
+"""Ops that steer: guards, ``stop_gradient``, which no derivative passes, and ``only_where``, which some pass."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.ops.kernels import Check, View, free, whole
-from wengert.ops.op import ZERO, op
-from wengert.tape import Aval, Instr
+from wengert.ops.op import NONE, ZERO, front, op
+from wengert.ops.shape import expand
+from wengert.ops.structured import Masked
+from wengert.tape import Atom, Aval, Instr
 
 
 class Expected:
@@ -98,4 +101,27 @@ stop_gradient = op(  # the identity; a constant to every derivative
     pushforward=ZERO,  # by decree
     pullback=[ZERO],
     batch=lambda xs, batched, size: stop_gradient(xs[0]),
+)
+
+
+def _counting(x: Atom, counts: Atom) -> Atom:
+    """The mask ``counts``, over the leading axes of ``x``, to broadcast over it."""
+    return expand(counts, list(range(counts.aval.ndim, x.aval.ndim)), x.aval.ndim)
+
+
+def _only_where_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int) -> Any:
+    return only_where(*[front(x, is_batched, size) for x, is_batched in zip(xs, batched, strict=True)])
+
+
+only_where = op(  # the identity of x; its cotangent counts only where the mask does, which is over leading axes of x
+    # For the examples of a batch that take a branch: whatever its pullback makes of zeros for the others, stays there.
+    lambda x, counts: x,
+    name="only_where",
+    type=lambda x, counts: x,
+    kernel=View(whole),
+    cost=free,
+    pushforward=lambda xs, dxs, y: dxs[0],
+    pullback=[lambda ct, x, counts, y: Masked(_counting(x, counts), ct), NONE],
+    batch=_only_where_batch,
+    expansion=lambda x, counts: x,
 )

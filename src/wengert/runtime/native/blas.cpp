@@ -225,6 +225,7 @@ template <class T> T *to(char *memory, int64_t item, int64_t size) {
 }
 
 template <class T> void factor(const T *a, T *lu, int *pivots, int64_t n) {
+    if (n == 0) return; // LAPACK says on stderr that a leading dimension of 0 is wrong
     transpose(a, lu, n, n);
     int order = static_cast<int>(n), info = 0; // a zero among the pivots is found by who divides by them
     if constexpr (is_real<T>)
