@@ -182,6 +182,21 @@ def _batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, a: Labels,
     )
 
 
+def _expansion(x: Atom, y: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
+    """Return a product over which nothing is summed as a map, so that several are added, scaled or summed up in one
+    pass over memory, and need not be stored."""
+    if not set(a) | set(b) <= set(out):
+        return contract(x, y, a=a, b=b, out=out)
+    shape = contract_type(x.aval, y.aval, a=a, b=b, out=out).shape
+
+    def spread(operand: Atom, labels: Labels) -> Any:
+        placed = transpose(operand, axes=tuple([labels.index(label) for label in out if label in labels]))
+        missing = [j for j, label in enumerate(out) if label not in labels]
+        return broadcast_to(expand(placed, missing, len(out)), shape=shape)
+
+    return multiply(spread(x, a), spread(y, b))
+
+
 contract = linear(
     _reference,
     name="contract",
@@ -193,6 +208,7 @@ contract = linear(
     bind=contract_bind,
     batch=_batch,
     cost=contract_cost,
+    expansion=_expansion,
 )
 
 
