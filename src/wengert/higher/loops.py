@@ -43,6 +43,9 @@ class TapeLoop(NamedTuple):
     carries: int
     length: int
     is_reversed: bool
+    settled: tuple[int, ...] = ()
+    """Carries of which the body reads slices alone, and of these only elements that this iteration and those after it
+    do not write; other elements are masked as soon as they are read. So the last value says what was read."""
 
     @property
     def stacks(self) -> int:
@@ -138,10 +141,10 @@ class Pull:
     outputs: tuple[int, ...]
     loop: TapeLoop
     constants: tuple[int, ...]
-    """The operands of the scan that the loop reads whole, as constants."""
+    """The values that the loop reads whole, as constants: operands of the scan by number, then, from the number of
+    operands on, outputs of the forward scan."""
     stacks: tuple[int, ...]
-    """The stacks that the loop slices: operands of the scan by number, then, from the number of operands on, outputs of
-    the forward scan."""
+    """The stacks that the loop slices, by numbers as those of ``constants``."""
 
     def __repr__(self) -> str:
         return f"<of operands {self.wrt}>"
@@ -178,7 +181,8 @@ def _kept(loop: TapeLoop, given: frozenset[int]) -> tuple[TapeLoop, Pull]:
     forward = [i for i in joint.instrs if late.isdisjoint(i.outs)]
     number: dict[Atom, int] = {v: k for k, v in enumerate(taken)}
     again, residuals = _recomputed(forward, [a for a in read if a not in late], taken, loop)
-    constants = [v for v in residuals if number.get(v, m) < n]
+    settled = {taken[n + k]: m + k for k in loop.settled}
+    constants = [v for v in residuals if number.get(v, m) < n or v in settled]
     slices = [v for v in residuals if first <= number.get(v, -1) < m]
     computed = [v for v in residuals if v not in constants and v not in slices]
     kept = (*joint.outputs[:n_outs], *computed)
@@ -205,7 +209,7 @@ def _kept(loop: TapeLoop, given: frozenset[int]) -> tuple[TapeLoop, Pull]:
     )
     back_loop = TapeLoop(interned(back), len(constants), len(of_carries), loop.length, not loop.is_reversed)
     stacks = (*[number[v] for v in slices], *[m + n_outs + k for k in range(len(computed))])
-    return wide, Pull(wrt, outputs, back_loop, tuple([number[v] for v in constants]), stacks)
+    return wide, Pull(wrt, outputs, back_loop, tuple([settled.get(v, number[v]) for v in constants]), stacks)
 
 
 def kept_bytes(loop: TapeLoop) -> int:
@@ -223,8 +227,9 @@ def _recomputed(
     """Choose the forward steps that the pullback computes again, in their order, and the values it reads as they are.
 
     ``forward`` are the steps of the body, ``taken`` its inputs, ``read`` the values that the pullback needs. A value
-    that is the same in every iteration is computed again, never stored. Where that stores fewer bytes, results of cheap
-    steps are computed again as well, from the operands of those steps."""
+    that is the same in every iteration is computed again, never stored, and so is one that is read from what the
+    pullback has anyway. Where that stores fewer bytes, results of cheap steps are computed again as well, from the
+    operands of those steps."""
     maker = {v: k for k, i in enumerate(forward) for v in i.outs}
     constant: set[Atom] = set(taken[: loop.constants])
     for i in forward:
@@ -232,6 +237,13 @@ def _recomputed(
             constant.update(i.outs)
     first = loop.constants + loop.carries
     free = {*constant, *taken[first:]}
+    settled = [taken[loop.constants + k] for k in loop.settled]
+    free.update([v for v in settled if v not in read])
+    again: set[Atom] = set(constant)
+    """The values that are computed again whatever they cost."""
+    for i in forward:
+        if i.op.kernel.only_reads and all(type(a) is Lit or a in free or a in again for a in i.ins):
+            again.update(i.outs)
 
     def roots(may_repeat: Callable[[Var], bool]) -> tuple[list[Instr], list[Var]]:
         steps: set[int] = set()
@@ -251,8 +263,8 @@ def _recomputed(
     def stored(kept: list[Var]) -> int:
         return sum([v.aval.nbytes for v in kept if v not in free])
 
-    fewest = roots(lambda v: v in constant)
-    cheap = roots(lambda v: v in constant or _is_cheap(forward[maker[v]]))
+    fewest = roots(lambda v: v in again)
+    cheap = roots(lambda v: v in again or _is_cheap(forward[maker[v]]))
     return cheap if stored(cheap[1]) <= stored(fewest[1]) else fewest
 
 
@@ -277,7 +289,7 @@ def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: TapeLoop, pull: Pull
     totals = [zeros(xs[k].aval) for k in pull.wrt if k < loop.constants]
     results = _several(
         scan(
-            *[xs[k] for k in pull.constants],
+            *[values[k] for k in pull.constants],
             *totals,
             *carried,
             *[values[k] for k in pull.stacks],

@@ -37,6 +37,8 @@ class Kernel:
     """How elements that come together are combined: "add", "maximum"."""
     is_view = False
     """Its result lies in the operand's memory, so that nothing is to be done."""
+    only_reads = False
+    """Each element of its result is an element of operand 0."""
     is_pointwise = False
     """Each element of the result is made of the elements at its place in the broadcast operands alone."""
     is_fused = False
@@ -208,6 +210,7 @@ class View(Moves):
     """A region of the operand under the result's shape: no work at all, where the strides allow it."""
 
     is_view = True
+    only_reads = True
     takes_any_dtype = True
 
     layout: Layout
@@ -301,6 +304,7 @@ class Interleave(Kernel):
 class Gather(Moves):
     """Elements of operand 0 at index operands."""
 
+    only_reads = True
     moves_by_index = True
     may_fail = True
 

@@ -20,6 +20,7 @@ Source: Allen and Kennedy (2001), Optimizing Compilers for Modern Architectures,
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -43,14 +44,24 @@ from wengert.ops.elementwise import (
     select,
     subtract,
 )
-from wengert.ops.index import INTP, StaticIndex, gather, gather_moving, scatter_once, set_slice, slice_
+from wengert.ops.index import (
+    INTP,
+    StaticIndex,
+    gather,
+    gather_moving,
+    region_shape,
+    scatter_once,
+    set_slice,
+    slice_,
+    to_numpy,
+)
 from wengert.ops.op import Op
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, reshape, transpose, zeros
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.emitter import PEELED, Emitter
 from wengert.passes.reroll.iteration import Iteration, Needs, StepOutput
-from wengert.passes.reroll.marking import marked
+from wengert.passes.reroll.marking import MOST_LOOKED_AT, marked
 from wengert.passes.reroll.pieces import IterationStep, as_piece
 from wengert.passes.reroll.reads import Column
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
@@ -274,6 +285,7 @@ class _Siblings:
         self.carries: dict[Any, tuple[Var, Callable[[int], Atom], StepOutput]] = {}
         self.now: dict[StepOutput, _Value] = {}
         self.known: dict[Any, Any] = {}
+        self.by_rows = self._read_by_rows()
         body = Builder()
         with building(body):
             for j in group:
@@ -284,6 +296,29 @@ class _Siblings:
     def _need(self, slot: StepOutput) -> Needs:
         found = [it.needs(slot) for it in self.its]
         return Needs(any(n.all for n in found), any(n.last for n in found))
+
+    def _read_by_rows(self) -> set[int]:
+        """Return the steps that read an array from outside of which each iteration reads the next row, and no other.
+
+        Such an array is sliced by the loop: its rows are read where they lie, and so their cotangents are written."""
+        found: dict[Any, dict[int, Any]] = {}
+        for (j, o), source in self.sources[0].items():
+            if source is None:
+                step = self.it.step(j)
+                is_row = step.op is slice_ and o == 0 and step.params["index"] and type(step.params["index"][0]) is int
+                found.setdefault(self._outside_key(j, o), {})[j] = self._rows(j) if is_row else None
+        return {
+            j for rows in found.values() if len(set(rows.values())) == 1 and None not in rows.values() for j in rows
+        }
+
+    def _rows(self, j: int) -> Any:
+        """Return the first row that each sibling reads, if each iteration reads the next."""
+        rows = [np.array([it.step(j, k).params["index"][0] for k in range(self.count)]) for it in self.its]
+        is_of_one = all(it.operands[j][0].read.is_one() for it in self.its)
+        return tuple([int(r[0]) for r in rows]) if is_of_one and all((np.diff(r) == 1).all() for r in rows) else None
+
+    def _outside_key(self, j: int, o: int) -> Any:
+        return "outside", *[it.operands[j][o].read.value.tobytes() for it in self.its]
 
     # ------------------------------------------------------------------------------------- what an iteration is given
 
@@ -340,6 +375,13 @@ class _Siblings:
 
     def _operand(self, j: int, o: int) -> _Value:
         source = self.sources[0][j, o]
+        if j in self.by_rows:
+            first = self._rows(j)
+            refs: list[Any] = [it.operands[j][0].read.refs[0] for it in self.its]
+            aval = refs[0].aval
+            rest = [(0, n, 1) for n in aval.shape[1:]]
+            rows = lambda s: slice_(self.places.atom(refs[s]), index=((first[s], self.count, 1), *rest))
+            return _plain(self._stack(("rows", *refs), Aval(aval.shape[1:], aval.dtype), rows))
         if source is None:
             return self._outside([it.operands[j][o].read for it in self.its])
         if source.init is None:
@@ -477,7 +519,8 @@ class _Siblings:
         return axes
 
     def _slice(self, j: int, x: _Value) -> _Value:
-        return self._slice_at(self._axes(j, x.atom.aval.shape), x)
+        axes = self._axes(j, x.atom.aval.shape)
+        return self._slice_at(axes[1:] if j in self.by_rows else axes, x)
 
     def _slice_at(self, axes: list[_Axis], x: _Value) -> _Value:
         shape = x.atom.aval.shape
@@ -696,7 +739,50 @@ class _Siblings:
         given = (self.constants, self.carries, self.stacks)
         inputs = tuple([v for of_kind in given for v, *_ in of_kind.values()])
         tape = Tape(inputs=inputs, captures=(), instrs=body.instrs, outputs=outputs, name="scan")
-        self.loop = TapeLoop(alive(tape), len(self.constants), len(self.carries), self.count, False)
+        settled = tuple([k for k, (var, _, slot) in enumerate(self.carries.values()) if self._is_settled(var, slot)])
+        self.loop = TapeLoop(alive(tape), len(self.constants), len(self.carries), self.count, False, settled)
+
+    def _is_settled(self, var: Var, slot: StepOutput) -> bool:
+        """Whether no iteration reads an element of a carry that is written then or later. ``slot`` is what the next
+        iteration has of it. Elements that are padding are masked as soon as they are read."""
+        sources = self.sources[0]
+        readers = [key for key, source in sources.items() if source is not None and source.init is not None]
+        readers = [(j, o) for j, o in readers if sources[j, o].slot == slot]  # type: ignore[union-attr]  # none is None
+        writes, reads = [], []
+        while True:  # from the last write to the first
+            if self.it.step(slot.step).op is not set_slice:
+                return False
+            writes.append(slot.step)
+            source = sources[slot.step, 0]
+            if source is None:
+                return False
+            slot = source.slot
+            if source.init is not None:
+                break
+        for j, o in readers:
+            if (
+                o
+                or self.it.step(j).op not in (slice_, set_slice)
+                or (self.it.step(j).op is set_slice and j != writes[-1])
+            ):
+                return False
+            if j != writes[-1]:
+                reads.append(j)
+        size = sum([math.prod(region_shape(index)) for j in (*writes, *reads) for index in self._indices_of(j)])
+        if size > MOST_LOOKED_AT or not reads:
+            return False
+        for it in self.its:
+            last = np.full(var.aval.shape, -1, np.int64)
+            for k in range(self.count):
+                for j in writes:
+                    last[to_numpy(it.step(j, k).params["index"])] = k
+            for k in range(self.count):
+                if any((last[to_numpy(it.step(j, k).params["index"])] >= k).any() for j in reads):
+                    return False
+        return True
+
+    def _indices_of(self, j: int) -> list[StaticIndex]:
+        return [it.step(j, k).params["index"] for it in self.its for k in range(self.count)]
 
     def emit(self, s: int) -> None:
         """Emit the scan of one sibling on the current builder, and say where its values stand."""
