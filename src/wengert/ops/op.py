@@ -17,8 +17,7 @@ tangent or cotangent reaches a real value, the engine takes its real part, forwa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,6 +154,8 @@ class Op:
     rearranges: bool = False
     """The op only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""
+    is_smooth: bool = field(init=False)
+    """Whether the result has a derivative in every operand, whatever the parameters are."""
 
     def __call__(self, *ins: Any, **params: Any) -> Any:
         for a in ins:
@@ -189,7 +190,7 @@ class Op:
         return self.transpose is not None
 
     def __post_init__(self) -> None:
-        _ = self.is_smooth  # kept from now on: a traced run that is the first to ask for it would not be repeatable
+        object.__setattr__(self, "is_smooth", self._is_smooth())  # once: it is asked for at every step
 
     @property
     def only_adds(self) -> bool:
@@ -199,15 +200,13 @@ class Op:
         does not say that nothing arrives."""
         return self.is_linear and not self.is_multilinear and self.kernel.only_adds
 
-    @cached_property
-    def is_smooth(self) -> bool:
-        """Whether the result has a derivative in every operand, whatever the parameters are."""
+    def _is_smooth(self) -> bool:
         for rules in (self.partials, self.transpose, self.pullback):
             if rules is not None:
                 return not callable(rules) and ZERO not in rules and NONE not in rules
         return self.pushforward is not None and self.pushforward is not ZERO
 
-    @cached_property
+    @property
     def is_view(self) -> bool:
         return self.kernel.is_view
 
