@@ -448,7 +448,7 @@ CASES = [
     # steering
     case("guard",         exactly(2.0), kw=dict(expected=Expected(2.0), position=0, kind="float"), dtypes="d", batchable=False, numpy=lambda x: ()),
     case("stop_gradient", shapes(3, 4), dtypes="?ilfdD", numpy=lambda x: x, is_detached=True),
-    case("only_where",    shapes(3, 4), exactly([True, True, True]), dtypes="fdD", numpy=lambda x, counts: x, moving=(0,)),
+    case("only_where",    shapes(3, 4), exactly([[True], [True], [True]]), dtypes="fdD", numpy=lambda x, mask: x, moving=(0,)),
 
     # random numbers (what moves with a parameter is no difference of values: tests/ops/test_random.py)
     case("draw",          kw=dict(generator=REPEATING, drawing=random.Drawing("normal", (), {"size": (2, 3)}), out=Aval((2, 3), np.dtype(float))), dtypes="d", numpy=lambda: np.random.default_rng(0).normal(size=(2, 3)), note="of no parameter"),

@@ -37,14 +37,14 @@ def test_a_guard_is_kept_for_its_effect_and_a_stopped_gradient_is_not() -> None:
 
 def test_the_cotangent_of_only_where_is_a_structural_zero_elsewhere() -> None:
     """It stays zero whatever factor it meets; the tangent, which is asked for everywhere, is that of the identity."""
-    counts = np.array([True, False])
-    f = lambda x: only_where(np.sqrt(x), counts) * 3
+    mask = np.array([[True], [False]])
+    f = lambda x: only_where(np.sqrt(x), mask) * 3
     x = np.array([[4.0, 1.0], [0.0, 1.0]])
     _, pull = wg.vjp(f, x)
     np.testing.assert_array_equal(pull(np.ones((2, 2)))[0], [[0.75, 1.5], [0.0, 0.0]])
     np.testing.assert_array_equal(wg.jit(lambda x: wg.vjp(f, x)[1](np.ones((2, 2)))[0])(x), [[0.75, 1.5], [0.0, 0.0]])
     np.testing.assert_array_equal(wg.jvp(f, (x,), (np.array([[1.0, 0.0], [0.0, 1.0]]),))[1], [[0.75, 0], [np.nan, 1.5]])
-    assert len(wg.jit(lambda x: only_where(x, counts))(x)) == 2
+    assert len(wg.jit(lambda x: only_where(x, mask))(x)) == 2
 
 
 def test_a_guard_of_an_array_expects_it_as_one_value_and_one_of_each_expects_its_elements() -> None:

@@ -20,6 +20,8 @@ from wengert.batching import batch
 from wengert.edit import ancestors, merge_common
 from wengert.errors import StructureError, message
 from wengert.locks import lock
+from wengert.ops.control import only_where
+from wengert.ops.shape import expand
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, structure
 
 MOST_BODIES = 10_000
@@ -134,3 +136,14 @@ def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int
 def batched(body: Tape, flags: tuple[bool, ...], size: int) -> Tape:
     """Return ``body`` mapped over a leading axis of the inputs that ``flags`` marks, and of every output."""
     return alive(batch(body, flags, size))
+
+
+def over_examples(mask: Atom, x: Atom) -> Any:
+    """A mask with a number for each example, to broadcast over ``x``, which has an array for each."""
+    return expand(mask, list(range(1, x.aval.ndim)), x.aval.ndim)
+
+
+def for_some(mask: Atom, xs: Sequence[Atom], flags: Sequence[bool]) -> list[Any]:
+    """The operands of a batched body that is run for all examples and counts for some; ``flags`` say which of the
+    operands have one of each example. Then no NaN of the other examples leaves the pullback of the body."""
+    return [only_where(x, over_examples(mask, x)) if flag else x for x, flag in zip(xs, flags, strict=True)]

@@ -14,12 +14,11 @@ import numpy as np
 
 from wengert.ad.activity import active_operands
 from wengert.edit import played
-from wengert.higher.bodies import batched, pulled, pushed, select_outputs
-from wengert.ops.control import only_where
+from wengert.higher.bodies import batched, for_some, over_examples, pulled, pushed, select_outputs
 from wengert.ops.elementwise import equal, select
 from wengert.ops.kernels import Alternatives
 from wengert.ops.op import NONE, Body, Op, named
-from wengert.ops.shape import broadcast_to, expand
+from wengert.ops.shape import broadcast_to
 from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
 
 
@@ -85,14 +84,14 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, branches: tu
         return tuple(splice(current_builder(), wide[0], xs[1:], ()))
     last = len(wide) - 1  # an index beyond the branches means the nearest one
     taken = [~(xs[0] > 0), *[equal(xs[0], k) for k in range(1, last)], xs[0] > last - 1]
-    results: list[Any] = []
-    for branch, is_taken in zip(wide, taken, strict=True):
-        operands = [only_where(x, is_taken) if flag else x for x, flag in zip(xs[1:], flags[1:], strict=True)]
-        results.append(splice(current_builder(), branch, operands, ()))
+    results = [
+        splice(current_builder(), branch, for_some(is_taken, xs[1:], flags[1:]), ())
+        for branch, is_taken in zip(wide, taken, strict=True)
+    ]
     chosen = results[last]
     for k in reversed(range(last)):
         chosen = [
-            select(broadcast_to(expand(taken[k], list(range(1, y.aval.ndim)), y.aval.ndim), shape=y.aval.shape), y, z)
+            select(broadcast_to(over_examples(taken[k], y), shape=y.aval.shape), y, z)
             for y, z in zip(results[k], chosen, strict=True)
         ]
     return tuple(chosen)

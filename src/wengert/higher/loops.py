@@ -24,13 +24,22 @@ import numpy as np
 
 from wengert.ad.activity import active_operands
 from wengert.edit import played
-from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
-from wengert.ops.control import only_where
+from wengert.higher.bodies import (
+    alive,
+    batched,
+    for_some,
+    interned,
+    moving_carry,
+    over_examples,
+    pulled,
+    pushed,
+    select_outputs,
+)
 from wengert.ops.elementwise import select
 from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
 from wengert.ops.op import Body, Op, front, named
 from wengert.ops.reduce import any_
-from wengert.ops.shape import broadcast_to, expand, transpose, zeros
+from wengert.ops.shape import broadcast_to, transpose, zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, current_builder, splice
 
 
@@ -491,11 +500,9 @@ def _batched_loop(loop: TapeWhile, flags: tuple[bool, ...], size: int) -> TapeWh
         constants = [Var(v.aval) for v in body.inputs[:n]]
         carry = [Var(v.aval) for v in body.inputs[n:]]
         (goes_on,) = _inlined(each, [*tests, *carry])
-        are_batched = (*flags[at:], *[True] * carries)
-        operands = zip([*constants, *carry], are_batched, strict=True)
-        new = _inlined(body, [only_where(x, goes_on) if is_batched else x for x, is_batched in operands])
+        new = _inlined(body, for_some(goes_on, [*constants, *carry], (*flags[at:], *[True] * carries)))
         kept = [
-            select(broadcast_to(expand(goes_on, list(range(1, c.aval.ndim)), c.aval.ndim), shape=c.aval.shape), x, c)
+            select(broadcast_to(over_examples(goes_on, c), shape=c.aval.shape), x, c)
             for x, c in zip(new, carry, strict=True)
         ]
     looped = body.replace(inputs=(*tests, *constants, *carry), instrs=builder.instrs, outputs=tuple(kept))

@@ -9,7 +9,6 @@ import numpy as np
 
 from wengert.ops.kernels import Check, View, free, whole
 from wengert.ops.op import NONE, ZERO, front, op
-from wengert.ops.shape import expand
 from wengert.ops.structured import Masked
 from wengert.tape import Atom, Aval, Instr
 
@@ -104,24 +103,21 @@ stop_gradient = op(  # the identity; a constant to every derivative
 )
 
 
-def _counting(x: Atom, counts: Atom) -> Atom:
-    """The mask ``counts``, over the leading axes of ``x``, to broadcast over it."""
-    return expand(counts, list(range(counts.aval.ndim, x.aval.ndim)), x.aval.ndim)
-
-
 def _only_where_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int) -> Any:
     return only_where(*[front(x, is_batched, size) for x, is_batched in zip(xs, batched, strict=True)])
 
 
-only_where = op(  # the identity of x; its cotangent counts only where the mask does, which is over leading axes of x
-    # For the examples of a batch that take a branch: whatever its pullback makes of zeros for the others, stays there.
-    lambda x, counts: x,
+only_where = op(
+    # The identity of x, whose cotangent counts only where the mask does; that has the axes of x, some of length one. It
+    # is for the examples of a batch that take a branch, and for the elements that somebody reads. Whatever a pullback
+    # behind it makes of zeros elsewhere stays there: no number, but a structural zero, comes out.
+    lambda x, mask: x,
     name="only_where",
-    type=lambda x, counts: x,
+    type=lambda x, mask: x,
     kernel=View(whole),
     cost=free,
     pushforward=lambda xs, dxs, y: dxs[0],
-    pullback=[lambda ct, x, counts, y: Masked(_counting(x, counts), ct), NONE],
+    pullback=[lambda ct, x, mask, y: Masked(mask, ct), NONE],
     batch=_only_where_batch,
-    expansion=lambda x, counts: x,
+    expansion=lambda x, mask: x,
 )

@@ -21,7 +21,6 @@ import numpy as np
 from wengert.ops.elementwise import convert, equal, less, less_equal, select
 from wengert.ops.kernels import (
     ArgReduce,
-    Callback,
     Embed,
     Gather,
     Nonzero,
@@ -31,9 +30,8 @@ from wengert.ops.kernels import (
     Sort,
     View,
     Write,
-    free,
 )
-from wengert.ops.op import NONE, Op, broadcast_shapes, front, linear, named, op
+from wengert.ops.op import NONE, Op, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
 from wengert.ops.structured import Fill, Hole, Masked, ScatteredSum, ScatteredTerm, Structured
 from wengert.tape import Atom, Aval, Lit, Var
@@ -346,25 +344,6 @@ gather_moving = linear(  # as gather, of what one iteration of a loop reads
     structured=_gather_moving_structured,
     batch=_gather_batch,
     is_variadic=True,
-)
-
-
-def _counts_at_batch(xs: Sequence[Atom], batched: Sequence[bool], size: int) -> Any:
-    x, mask = xs
-    return counts_at(x, mask if batched[1] else broadcast_to(mask, shape=(size, *mask.aval.shape)))
-
-
-counts_at = named(
-    Op(  # x, of which whoever reads it reads no element off the mask: there it has no cotangent, rather than zero
-        name="counts_at",
-        reference=lambda x, mask: np.array(x),
-        type=lambda x, mask: x,
-        kernel=Callback("its expansion has a kernel"),
-        cost=free,
-        transpose=(lambda ct, x, mask: Masked(mask, ct), NONE),
-        batch=_counts_at_batch,
-        expansion=lambda x, mask: x,
-    )
 )
 
 

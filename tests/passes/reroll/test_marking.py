@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.ops.index import counts_at
+from wengert.ops.control import only_where
 from wengert.passes.reroll.marking import marked
 
 N = 60
@@ -97,7 +97,7 @@ def test_a_mask_costs_nothing_where_no_derivative_reads_it() -> None:
 
 def test_marks_are_put_behind_what_is_read_in_part() -> None:
     tape = wg.trace(below_the_diagonal)(A)
-    (mark,) = [i for i in marked(tape).instrs if i.op is counts_at]
+    (mark,) = [i for i in marked(tape).instrs if i.op is only_where]
     (made,) = [i for i in tape.instrs if mark.ins[0] in i.outs]
     assert made.op.name == "sqrt"
 

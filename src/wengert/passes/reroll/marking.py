@@ -2,7 +2,7 @@
 
 Unrolled, ``b[:i] @ x[:i]`` reads certain elements of ``b``, and the cotangent of ``b`` has a structure that says which.
 Rolled up, all of ``b`` goes into a loop, from which the number zero comes back for an element that no iteration reads:
-times an infinite derivative, as that of ``b = sqrt(a)`` where a = 0, it would be NaN. So ``counts_at`` keeps which
+times an infinite derivative, as that of ``b = sqrt(a)`` where a = 0, it would be NaN. So ``only_where`` keeps which
 elements count.
 """
 
@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.ops.control import only_where
 from wengert.ops.elementwise import greater_equal, less, logical_and
-from wengert.ops.index import INTP, counts_at, region_shape, set_slice, slice_, to_numpy
+from wengert.ops.index import INTP, region_shape, set_slice, slice_, to_numpy
 from wengert.ops.shape import iota, reshape
 from wengert.passes.reroll.repeats import FEWEST
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Tape, Var, building
@@ -31,7 +32,7 @@ class _Use(NamedTuple):
 
 
 def marked(tape: Tape) -> Tape:
-    """Return ``tape`` with ``counts_at`` behind each array of which its slices leave something out. Linear."""
+    """Return ``tape`` with ``only_where`` behind each array of which its slices leave something out. Linear."""
     readers: dict[Atom, list[_Use]] = {}
     for instr in tape.instrs:
         for k, a in enumerate(instr.ins):
@@ -41,7 +42,7 @@ def marked(tape: Tape) -> Tape:
     masks = {
         v: mask
         for instr in tape.instrs
-        if instr.ins and instr.op is not counts_at and instr.op is not set_slice
+        if instr.ins and instr.op is not only_where and instr.op is not set_slice
         for v in instr.outs
         if v.aval.is_inexact and v.aval.ndim and (mask := _read_of(v, readers)) is not None
     }
@@ -89,7 +90,7 @@ def _with_masks(tape: Tape, masks: dict[Var, Mask]) -> Tape:
             builder.append(instr._replace(ins=tuple([new.get(a, a) for a in instr.ins])) if new else instr)
             for v in instr.outs:
                 if v in masks:
-                    new[v] = counts_at(v, _mask(masks[v], tables))
+                    new[v] = only_where(v, _mask(masks[v], tables))
     builder.source = None
     outputs = tuple([new.get(a, a) for a in tape.outputs])
     return tape.replace(instrs=builder.instrs, captures=(*tape.captures, *tables), outputs=outputs)
