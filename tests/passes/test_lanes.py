@@ -340,6 +340,22 @@ def test_constants_of_a_derivative_stay_constants(monkeypatch: Any) -> None:
     assert by_a.shape == ()
 
 
+def test_what_a_condition_and_a_body_share_has_one_cotangent(monkeypatch: Any) -> None:
+    """As has an array that is two arguments. It came out once for each place in which it stands."""
+
+    def root(a: Any) -> Any:
+        return wg.while_loop(lambda x: np.abs(x * x - a) > 1e-12 * np.abs(a), lambda x: (x + a / x) / 2, a)
+
+    def shrunk(a: Any, b: Any) -> Any:
+        return wg.while_loop(lambda x: x * x - a > 1e-3, lambda x: (x + b) * 0.3, a)
+
+    x = np.linspace(1.1, 5, 300)
+    roots = lambda x: np.sum(wg.vmap(root)(x) ** 2)
+    np.testing.assert_allclose(check_lanes(monkeypatch, wg.grad(roots), x), 1, rtol=1e-9)
+    twice = check_lanes(monkeypatch, wg.grad(lambda x: np.sum(wg.vmap(shrunk)(x, x))), x)
+    np.testing.assert_allclose(twice, [wg.grad(lambda t: shrunk(t, t))(t) for t in x], rtol=1e-12)
+
+
 def test_a_short_step_takes_a_wide_block() -> None:
     """It waits for itself; one of many steps does not."""
 
