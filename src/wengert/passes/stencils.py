@@ -73,6 +73,7 @@ class _Finder:
         self.tape = tape
         self.kinds = [_kind(i, kind, is_native) for i, kind in zip(tape.instrs, kinds_of(tape, is_native), strict=True)]
         self.maker = {v: k for k, i in enumerate(tape.instrs) for v in i.outs}
+        self.operands: dict[tuple[int, AffineIndex], list[tuple[Atom, AffineIndex]]] = {}
         self.base: dict[Any, Any] = {}  # of a view: the value in whose memory it is
         self.last_read: dict[Any, int] = {}
         self.readers: dict[Any, int] = defaultdict(int)
@@ -160,7 +161,7 @@ class _Finder:
                     steps[root] += len(places) * STEPS[kind]
             for root, places in by_root.items():
                 for at in places:
-                    for a, below in self._operands(instr, kind, at):
+                    for a, below in self._operands(k, at):
                         if type(a) is Var and a.aval.shape:
                             count = self.points[v][root]
                             if kind == "region" and a is instr.ins[-1]:
@@ -171,8 +172,16 @@ class _Finder:
                             self.around[a][root] = max(mine[0], own[0]), max(mine[1], own[1])
         return inlined, joining
 
-    def _operands(self, instr: Instr, kind: str, at: AffineIndex) -> list[tuple[Atom, AffineIndex]]:
-        """Where the operands are read for an element that is read at ``at``."""
+    def _operands(self, k: int, at: AffineIndex) -> list[tuple[Atom, AffineIndex]]:
+        """Where the operands of a step are read for an element that is read at ``at``. It is asked again each time that
+        something is decided anew, so it is kept."""
+        known = self.operands.get((k, at))
+        if known is None:
+            known = self.operands[k, at] = self._operands_of(self.tape.instrs[k], self.kinds[k], at)
+        return known
+
+    @staticmethod
+    def _operands_of(instr: Instr, kind: str, at: AffineIndex) -> list[tuple[Atom, AffineIndex]]:
         shape = instr.outs[0].aval.shape
         if kind == "map":
             return [(a, at.broadcast(a.aval.shape, shape)) for a in instr.ins]
