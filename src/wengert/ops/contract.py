@@ -186,7 +186,7 @@ def _expansion(x: Atom, y: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
     """Return a product over which nothing is summed as a map, so that several are added, scaled or summed up in one
     pass over memory, and need not be stored."""
     if not set(a) | set(b) <= set(out):
-        return contract(x, y, a=a, b=b, out=out)
+        return NotImplemented
     shape = contract_type(x.aval, y.aval, a=a, b=b, out=out).shape
 
     def spread(operand: Atom, labels: Labels) -> Any:

@@ -138,7 +138,7 @@ class Op:
     """The partials are made by reverse mode from a tape, and take ``nan_safe=`` as that does."""
     expansion: Callable[..., Any] | None = None
     """``expansion(*ins, **params)``: the steps with kernels that replace this op, which exists for its derivative
-    rules."""
+    rules; NotImplemented where it stays as it is."""
     is_holomorphic: bool = True
     """A complex result of complex operands has a complex derivative. An op with the partial :data:`CONJUGATION` has
     none, and need not say so here."""

@@ -15,11 +15,13 @@ def expand(tape: Tape) -> Tape:
     with building(builder):
         for instr in tape.instrs:
             ins = tuple([new.get(a, a) for a in instr.ins]) if new else instr.ins
-            if instr.op.expansion is None:
-                builder.append(instr._replace(ins=ins))
-                continue
             builder.source = instr.source
-            made = instr.op.expansion(*ins, **instr.params)
+            made = NotImplemented if instr.op.expansion is None else instr.op.expansion(*ins, **instr.params)
+            if made is NotImplemented:
+                builder.append(instr if ins == instr.ins else instr._replace(ins=ins))
+                continue
             new.update(zip(instr.outs, (made,) if len(instr.outs) == 1 else made, strict=True))
+    if not new:
+        return tape
     expanded = tape.replace(instrs=builder.instrs, outputs=tuple([new.get(a, a) for a in tape.outputs]))
     return merge_common(expanded)  # two expansions may have equal steps

@@ -57,6 +57,9 @@ class _Folding:
     def tape(self) -> Tape:
         kept: list[Instr] = []
         for k, instr in enumerate(self.whole.instrs):
+            if instr.ins and self.values.keys().isdisjoint(instr.ins) and any(type(a) is Var for a in instr.ins):
+                kept.append(instr)  # most are of this kind
+                continue
             varies = any(type(a) is Var and a not in self.values for a in instr.ins)
             if varies or not _may_be_folded(instr) or instr.outs[0] in self.too_large or not self._fold(k, instr):
                 kept.append(instr._replace(ins=tuple([self._read(a) for a in instr.ins])))

@@ -55,7 +55,7 @@ FAR = 4  # arrays as large that are made between a step and the root that comput
 
 def stencils(tape: Tape, is_native: IsNative) -> Tape:
     """Turn maps of shifted reads and of written regions into single instructions; dead instructions are dropped."""
-    if not any(i.op.kernel.placing or i.op.kernel.is_view for i in tape.instrs):
+    if not any(i.op.kernel.placing or _is_part(i) for i in tape.instrs):
         return tape
     tape = drop_dead(tape)
     finder = _Finder(tape, is_native)
@@ -64,6 +64,11 @@ def stencils(tape: Tape, is_native: IsNative) -> Tape:
         return tape
     instrs = [roots.get(k, instr) for k, instr in enumerate(tape.instrs)]
     return drop_dead(tape.replace(instrs=tuple(instrs)))
+
+
+def _is_part(instr: Instr) -> bool:
+    """Whether an instruction is a view of a part of its operand."""
+    return instr.op.kernel.is_view and instr.outs[0].aval.size < instr.ins[0].aval.size
 
 
 class _Finder:

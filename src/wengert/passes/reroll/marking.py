@@ -44,9 +44,14 @@ def marked(tape: Tape) -> Tape:
         for instr in tape.instrs
         if instr.ins and instr.op is not only_where and instr.op is not set_slice
         for v in instr.outs
-        if v.aval.is_inexact and v.aval.ndim and (mask := _read_of(v, readers)) is not None
+        if v.aval.is_inexact and v.aval.ndim and _is_cut(v, readers) and (mask := _read_of(v, readers)) is not None
     }
     return _with_masks(tape, masks) if masks else tape
+
+
+def _is_cut(v: Var, readers: dict[Atom, list[_Use]]) -> bool:
+    """Whether all that reads ``v`` are slices and writes."""
+    return all(use.instr is not None and use.instr.op in (slice_, set_slice) for use in readers.get(v, ()))
 
 
 def _read_of(v: Var, readers: dict[Atom, list[_Use]]) -> Mask | None:

@@ -92,20 +92,22 @@ POLYNOMIAL = frozenset([add, subtract, multiply, negative, convert, select])
 
 def in_order(tape: Tape) -> Tape:
     """Return ``tape`` with scans in place of steps that repeat, but for their places and lengths. Log-linear."""
-    if len(tape.instrs) < LEAST_RAGGED:
+    if len(tape.instrs) < LEAST_RAGGED or not any(i.op in (slice_, set_slice, gather) for i in tape.instrs):
+        return tape
+    if not _repeating(tape)[2]:
         return tape
     with_marks = marked(drop_dead(tape))
-    rolled = _rolled_in_order(with_marks)
+    steps, kinds, runs = _repeating(with_marks)
+    rolled = _Ordered(with_marks, steps, kinds).run_in_order(runs) if runs else with_marks
     return tape if rolled is with_marks else rolled
 
 
-def _rolled_in_order(tape: Tape) -> Tape:
+def _repeating(tape: Tape) -> tuple[list[IterationStep], Any, Sequence[Run]]:
+    """Return the steps, their kinds, and the runs of them that repeat; none if these are too few."""
     steps = [IterationStep(i.op, i.ins, i.outs, i.params, i.source) for i in tape.instrs]
     kinds = _kinds_of(steps)
     runs = repeats(kinds, INNER_SHARE)
-    if sum([r.saved for r in runs]) < LEAST_RAGGED:
-        return tape
-    return _Ordered(tape, steps, kinds).run_in_order(runs)
+    return steps, kinds, runs if sum([r.saved for r in runs]) >= LEAST_RAGGED else ()
 
 
 def _kinds_of(steps: Sequence[IterationStep]) -> Any:
