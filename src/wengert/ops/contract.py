@@ -24,6 +24,9 @@ from wengert.tape import Atom, Aval, Lit
 
 Labels = tuple[int, ...]
 
+STORED_BELOW = 1 << 17
+"""Bytes of an outer product that the caches hold; it is stored, and read again, for little."""
+
 
 def contract_type(x: Aval, y: Aval, *, a: Labels, b: Labels, out: Labels) -> Aval:
     lengths = dict(zip(a, x.shape, strict=True))
@@ -183,11 +186,11 @@ def _batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, a: Labels,
 
 
 def _expansion(x: Atom, y: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
-    """Return a product over which nothing is summed as a map, so that several are added, scaled or summed up in one
-    pass over memory, and need not be stored."""
-    if not set(a) | set(b) <= set(out):
+    """Return a large product over which nothing is summed as a map, so that several are added, scaled or summed up in
+    one pass over memory, and need not be stored. Small ones share the kernels of products."""
+    shape, nbytes = [getattr(contract_type(x.aval, y.aval, a=a, b=b, out=out), name) for name in ("shape", "nbytes")]
+    if not set(a) | set(b) <= set(out) or nbytes < STORED_BELOW:
         return NotImplemented
-    shape = contract_type(x.aval, y.aval, a=a, b=b, out=out).shape
 
     def spread(operand: Atom, labels: Labels) -> Any:
         placed = transpose(operand, axes=tuple([labels.index(label) for label in out if label in labels]))
