@@ -59,3 +59,18 @@ def test_two_parts_that_differ_from_the_whole_are_found() -> None:
 
     found = difference(address_in_python(kernel), [x], [], [[(0, 4)], [(0, 2), (2, 4)]], {0: []})
     assert "in two parts" in found
+
+
+def test_parts_may_differ_in_the_sign_of_nan_and_in_no_other() -> None:
+    def found(whole: float, part: float) -> str:
+        x = OperandMaker(np.random.default_rng(0), is_tame=True).dense(np.dtype("f8"), (1,))
+
+        def kernel(pointers: Any, sizes: Any, begin: int, end: int) -> int:
+            ctypes.c_double.from_address(pointers[0]).value = whole if end - begin == 4 else part
+            return 0
+
+        return difference(address_in_python(kernel), [x], [], [[(0, 4)], [(0, 2), (2, 4)]], {0: []})
+
+    assert found(np.nan, -np.nan) == ""
+    assert "in two parts" in found(0.0, -0.0)
+    assert "in two parts" in found(np.nan, 0.0)
