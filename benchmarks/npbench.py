@@ -214,7 +214,7 @@ def in_jax(p: Program, work: Path, seconds: float, suffix: str, forward: bool) -
     step = gradient(loosened=False)
     try:
         step.lower(*arrays)
-    except Exception as error:  # as above
+    except Exception as error:  # some ports trace only without their outermost jit, and raise whatever they meet
         say(strict=str(error).splitlines()[0])
         gradient(loosened=True).lower(*arrays)
         step = gradient(loosened=True)  # which has traced nothing yet: its first call is timed

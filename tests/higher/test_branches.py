@@ -49,7 +49,7 @@ INFINITE = {  # of an array with an infinite element: their pullbacks multiply z
 @pytest.mark.parametrize("name", INFINITE)
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 def test_in_a_batch_nothing_leaks_from_steps_that_are_not_taken(name: str) -> None:
-    """Of a branch that an example does not take, and of an iteration of a loop that an example has left."""
+    """They are those of a branch that an example does not take, or of an iteration of a loop that it has left."""
     step = lambda x: INFINITE[name](np.array([1 / x[2], x[0], x[1]]))
     branching = lambda x: wg.cond(x[0] < 1, step, lambda x: x[0] * x[1] * 0.1, x)
     again = lambda v, x: np.stack([0.001 * step(np.stack([v[0], v[1], x[2]])) + v[0] + 1, v[1]])

@@ -330,7 +330,7 @@ def test_labels_of_a_contraction_may_be_any_numbers() -> None:
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_what_a_mask_of_slices_leaves_out_of_a_product_leaks_no_nan(holds: bool) -> None:
-    """Of rows, of columns, and of the matrices of a stack; for either operand, one of which is infinite there."""
+    """The mask leaves out rows, columns, or matrices of a stack, in which one of the operands is infinite."""
     mask = np.array([True, False])
     chosen = lambda mask, y: np.where(mask, y, 0.0) if holds else np.where(~mask, 0.0, y)
     a, b = np.array([[1.0, 2.0, 3.0], [np.inf, np.nan, 1.0]]), np.arange(6.0).reshape(3, 2)

@@ -326,7 +326,7 @@ def test_a_result_may_be_written_over_an_argument(monkeypatch):
 
 
 def test_constants_of_a_derivative_stay_constants(monkeypatch: Any) -> None:
-    """What the body of a loop stops is a constant in lanes, too."""
+    """A gradient that the body of a loop stops is stopped in lanes, too."""
 
     def last(x: Any, a: Any) -> Any:
         step = lambda z: 0.5 * z + 0.001 * wg.stop_gradient(z * x) * z + 0.1 * a * z
@@ -341,7 +341,7 @@ def test_constants_of_a_derivative_stay_constants(monkeypatch: Any) -> None:
 
 
 def test_what_a_condition_and_a_body_share_has_one_cotangent(monkeypatch: Any) -> None:
-    """As has an array that is two arguments. It came out once for each place in which it stands."""
+    """An array that is two arguments has one, too. The cotangent came out once for each place of the array."""
 
     def root(a: Any) -> Any:
         return wg.while_loop(lambda x: np.abs(x * x - a) > 1e-12 * np.abs(a), lambda x: (x + a / x) / 2, a)

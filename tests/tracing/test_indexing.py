@@ -294,7 +294,7 @@ def test_a_traced_boolean_as_an_index_is_guarded() -> None:
 
 
 def test_keys_that_are_equal_in_python_are_told_apart() -> None:
-    """What a key of integers and slices means is known from the first time on."""
+    """A key of integers and slices is taken apart once for each shape."""
     x = np.arange(6.0).reshape(2, 3)
     keys: list[Any] = [
         1,

@@ -69,7 +69,7 @@ def test_a_long_chain_is_evaluated_without_recursion() -> None:
 
 
 def test_values_of_a_loop_that_looks_in_each_iteration_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of all iterations were kept."""
+    """The values of all iterations were kept."""
     monkeypatch.setattr(looking, "MOST_BYTES", 1 << 14)
     with Trace("f").opened() as trace:
         x = argument(trace, np.ones(64))

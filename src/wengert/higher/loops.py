@@ -544,20 +544,36 @@ def one_iteration_back(loop: TapeWhile, wrt: tuple[int, ...]) -> Tape:
     return select_outputs(joint, range(loop.carries, len(joint.outputs)))
 
 
-def _while_pull(*operands: Any, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
-    n_sums = sum(1 for k in wrt if k < loop.constants)
+def _while_back(*operands: Any, loop: TapeWhile, back: Tape, sums: int) -> Any:
     xs, cts = operands[: loop.first + loop.carries], list(operands[loop.first + loop.carries :])
     trail: list[Any] = []
     _iterated(loop, xs, trail)
-    back = one_iteration_back(loop, wrt)
     constants = xs[loop.of_condition : loop.first]
-    sums = [np.zeros(v.aval.shape, v.aval.dtype) for v in (loop.body.inputs[k] for k in wrt[:n_sums])]
+    totals = [np.zeros(a.shape, a.dtype) for a in back.out_avals[:sums]]
     while trail:
-        values = played(back, *constants, *trail.pop(), *cts, *sums)
+        values = played(back, *constants, *trail.pop(), *cts, *totals)
         results = [values[a] for a in back.outputs]
-        sums, cts = results[:n_sums], results[n_sums:]
-    results = (*[np.array(x) for x in sums], *[np.array(x) for x in cts])
+        totals, cts = results[:sums], results[sums:]
+    results = (*[np.array(x) for x in (*totals, *cts)],)
     return results if len(results) != 1 else results[0]
+
+
+while_back = named(
+    Op(  # made on the way to kernels, so nothing differentiates or batches it
+        name="while_back",
+        reference=_while_back,
+        type=lambda *avals, loop, back, sums: back.out_avals,
+        kernel=RepeatWhileBack(),
+        cost=lambda *avals, loop, back, sums: 4 * _cost_of(back),
+    )
+)
+"""The pullback of a while loop by ``back``, which goes back over one iteration: it takes the constants and carries of
+the body, the cotangents of the carries and ``sums`` sums so far, and gives new sums and the cotangents before."""
+
+
+def _while_pull(*operands: Any, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
+    sums = sum(1 for k in wrt if k < loop.constants)
+    return _while_back(*operands, loop=loop, back=one_iteration_back(loop, wrt), sums=sums)
 
 
 def _parts(loop: TapeWhile, wrt: tuple[int, ...], operands: Sequence[Any]) -> tuple[Any, Any]:

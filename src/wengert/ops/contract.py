@@ -162,16 +162,16 @@ def _of_slices(ct: Masked, z: Atom, other: Atom, labels: Labels, others: Labels,
         moved = transpose(squeezed, axes=tuple([along.index(label) for label in labels if label in along]))
         return expand(moved, [j for j, label in enumerate(labels) if label not in along], len(labels))
 
+    def chosen(mask: Atom, x: Atom) -> Any:
+        zero = Lit(0, x.aval.dtype)
+        return select(mask, x, zero) if ct.holds else select(mask, zero, x)
+
     value = broadcast_to(cast(ct.value, other.aval.dtype), shape=z.aval.shape)
     if set(along) <= set(labels):
         return Masked(over(labels), contract(value, other, a=out, b=others, out=labels), ct.holds)
     if set(along) <= set(others):
-        value, other = [
-            x if is_clean else select(mask, x, zero) if ct.holds else select(mask, zero, x)
-            for x, mask, is_clean in ((value, ct.mask, ct.is_clean), (other, over(others), False))
-            for zero in [Lit(0, x.aval.dtype)]
-        ]
-        return contract(value, other, a=out, b=others, out=labels)
+        value = value if ct.is_clean else chosen(ct.mask, value)
+        return contract(value, chosen(over(others), other), a=out, b=others, out=labels)
     return None
 
 
@@ -188,14 +188,14 @@ def _batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, *, a: Labels,
 def _expansion(x: Atom, y: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
     """Return a large product over which nothing is summed as a map, so that several are added, scaled or summed up in
     one pass over memory, and need not be stored. Small ones share the kernels of products."""
-    shape, nbytes = [getattr(contract_type(x.aval, y.aval, a=a, b=b, out=out), name) for name in ("shape", "nbytes")]
-    if not set(a) | set(b) <= set(out) or nbytes < STORED_BELOW:
+    made = contract_type(x.aval, y.aval, a=a, b=b, out=out)
+    if not set(a) | set(b) <= set(out) or made.nbytes < STORED_BELOW:
         return NotImplemented
 
     def spread(operand: Atom, labels: Labels) -> Any:
         placed = transpose(operand, axes=tuple([labels.index(label) for label in out if label in labels]))
         missing = [j for j, label in enumerate(out) if label not in labels]
-        return broadcast_to(expand(placed, missing, len(out)), shape=shape)
+        return broadcast_to(expand(placed, missing, len(out)), shape=made.shape)
 
     return multiply(spread(x, a), spread(y, b))
 

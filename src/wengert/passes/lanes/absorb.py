@@ -154,7 +154,7 @@ class _Absorbing:
             i._replace(ins=tuple([new.get(a, a) for a in i.ins]))  # type: ignore[arg-type]  # a literal is no key
             for i in (*self.before, *loop.body.instrs, *self.behind.instrs)
         ]
-        outputs = [new.get(a, a) for a in (*self.last, *slices.values())]  # type: ignore[arg-type]  # as above
+        outputs = [new.get(a, a) for a in (*self.last, *slices.values())]  # type: ignore[arg-type]  # a literal is no key
         body = interned(drop_dead(loop.body.replace(inputs=inputs, instrs=tuple(instrs), outputs=tuple(outputs))))
         wide = TapeLoop(body, len(self.constants), len(self.carries), loop.length, loop.is_reversed)
         with building(Builder()) as builder:

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 from wengert.edit import merge_common
 from wengert.higher.bodies import interned
-from wengert.higher.loops import TapeLoop, TapeWhile, one_iteration_back, scan, while_
+from wengert.higher.loops import TapeLoop, TapeWhile, one_iteration_back, scan, while_, while_back
 from wengert.ops.elementwise import add, select
 from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
-from wengert.ops.lanes import while_back
 from wengert.ops.reduce import any_
 from wengert.passes.expand import expand
 from wengert.passes.lanes.elements import (

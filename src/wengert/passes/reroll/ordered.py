@@ -94,10 +94,13 @@ def in_order(tape: Tape) -> Tape:
     """Return ``tape`` with scans in place of steps that repeat, but for their places and lengths. Log-linear."""
     if len(tape.instrs) < LEAST_RAGGED or not any(i.op in (slice_, set_slice, gather) for i in tape.instrs):
         return tape
-    if not _repeating(tape)[2]:
+    alive = drop_dead(tape)
+    steps, kinds, runs = _repeating(alive)
+    if not runs:
         return tape
-    with_marks = marked(drop_dead(tape))
-    steps, kinds, runs = _repeating(with_marks)
+    with_marks = marked(alive)
+    if with_marks is not alive:
+        steps, kinds, runs = _repeating(with_marks)
     rolled = _Ordered(with_marks, steps, kinds).run_in_order(runs) if runs else with_marks
     return tape if rolled is with_marks else rolled
 
