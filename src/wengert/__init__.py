@@ -30,7 +30,9 @@ from wengert.tape import Tape, check
 from wengert.tracing.interception.intercept import interceptions
 from wengert.tree import register
 
-_ON_TOP = ("graph", "nn", "ode", "optimize")  # imported when they are asked for: who differentiates needs none of them
+# Imported when they are asked for: who differentiates needs none of them.
+_ON_TOP = ("graph", "nn", "ode", "optimize", "report")
+_IN_REPORT: tuple[str, ...] = ()
 
 
 def __getattr__(name: str) -> Any:
@@ -38,10 +40,11 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # takes as long to import as half of NumPy
 
         return version("wengert")
-    if name in _ON_TOP:
+    if name in _ON_TOP or name in _IN_REPORT:
         from importlib import import_module
 
-        return import_module(f"wengert.{name}")
+        package = import_module("wengert.report" if name in _IN_REPORT else f"wengert.{name}")
+        return getattr(package, name) if name in _IN_REPORT else package
     raise AttributeError(f"module 'wengert' has no attribute {name!r}")
 
 

@@ -1,0 +1,4 @@
+"""Reports: what became of a function, in the user's own lines.
+
+Built on the public API alone. :mod:`~wengert.report.data` has the records of which everything else is made.
+"""
