@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import ConcretizationError, MissingRuleError, ShapeError, StructureError
+from wengert.errors import (
+    ConcretizationError,
+    MissingRuleError,
+    ShapeError,
+    StructureError,
+    UnsupportedFunctionError,
+)
 from wengert.higher.primitive import NUMBERS, Setting, keywords
 
 X = np.array([0.5, -1.0, 2.0])
@@ -409,3 +415,77 @@ def test_a_rule_that_reads_an_array_is_refused_in_the_body_of_a_loop() -> None:
     for f in (lambda s: wg.scan(lambda c, t: (c + square(s * t), 0.0), 0.0, weights)[0], wg.checkpoint(square)):
         with pytest.raises(StructureError, match="reads an array around itself"):
             wg.grad(f)(1.5)
+
+
+def by_address(a: Any, b: Any) -> Any:
+    """Quotient by code that takes addresses: it works with memory of NumPy's alone."""
+    out = np.empty(b.shape)
+    assert a.ctypes.data and b.ctypes.data and out.ctypes.data
+    out[:] = b / a
+    return out
+
+
+@pytest.fixture
+def divided() -> Any:
+    divided = wg.primitive(by_address)
+    adjoint = wg.primitive(type=lambda a, ct: np.empty(ct.shape))(by_address)
+
+    @divided.def_pullback
+    def _(ct: Any, y: Any, a: Any, b: Any) -> Any:
+        of_b = adjoint(a, ct)
+        return -of_b * y, of_b
+
+    @adjoint.def_pullback
+    def _(ct: Any, y: Any, a: Any, b: Any) -> Any:
+        of_b = divided(a, ct)
+        return -of_b * y, of_b
+
+    return divided
+
+
+def test_arrays_made_in_the_code_of_a_primitive_were_traced(divided: Any) -> None:
+    """Foreign code that wants an address raised, and said that wg.primitive helps."""
+    a, b = np.array([1.0, 2.0, 4.0]), np.ones(3)
+    f = lambda a: np.sum(divided(a, b))
+    for derivative in (wg.grad(f), wg.jit(wg.grad(f))):
+        np.testing.assert_allclose(derivative(a), -1 / a**2)
+    np.testing.assert_allclose(wg.hessian(f)(a), np.diag(2 / a**3))
+    np.testing.assert_allclose(wg.jvp(lambda a: divided(a, b), (a,), (b,))[1], -1 / a**2)
+    np.testing.assert_allclose(wg.vmap(wg.grad(f))(np.stack([a, 2 * a])), [-1 / a**2, -1 / (2 * a) ** 2])
+    wg.check_derivatives(divided, a, b)
+
+
+def test_a_primitive_of_constants_makes_arrays_of_numpys(divided: Any) -> None:
+    table = np.array([1.0, 2.0])
+
+    def f(x: Any) -> Any:
+        y = divided(table, np.full(2, 3.0)) + divided(table, table)
+        y[0] = x[0]
+        return np.sum(y * x)
+
+    np.testing.assert_allclose(wg.grad(f)(np.ones(2)), [2.0, 2.5])
+    np.testing.assert_allclose(wg.jit(wg.grad(f))(np.ones(2)), [2.0, 2.5])
+
+
+def test_the_type_rule_may_make_any_array() -> None:
+    doubled = wg.primitive(type=lambda x: np.empty(x.shape).view())(lambda x: 2 * x)
+    doubled.def_pullback(lambda ct, y, x: (2 * ct,))
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(doubled(x)))(X), np.full(X.shape, 2.0))
+
+
+def test_foreign_code_in_a_rule_is_told_to_be_a_second_primitive() -> None:
+    divided = wg.primitive(by_address)
+    divided.def_pullback(lambda ct, y, a, b: (None, by_address(a, ct)))
+    with pytest.raises(UnsupportedFunctionError, match=r"ndarray\.ctypes is not traced") as caught:
+        wg.grad(lambda b: np.sum(divided(np.ones(3), b)))(np.ones(3))
+    (note,) = caught.value.__notes__
+    assert "a rule of by_address" in note and "is a second primitive that the rule calls" in note
+
+
+def test_a_primitive_of_unknown_type_in_a_rule_is_told_how_to_tell_it() -> None:
+    divided, adjoint = wg.primitive(by_address), wg.primitive(by_address)
+    divided.def_pullback(lambda ct, y, a, b: (None, adjoint(a, ct)))
+    with pytest.raises(ConcretizationError, match=r"type=lambda a, b: np\.empty\(shape, dtype\)\)") as caught:
+        wg.grad(lambda b: np.sum(divided(np.ones(3), b)))(np.ones(3))
+    (note,) = caught.value.__notes__
+    assert note.startswith("The lambda is given empty arrays")

@@ -12,7 +12,9 @@ each ``vmap`` around it, the outermost first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial, update_wrapper
 from typing import Any
 
@@ -41,7 +43,7 @@ from wengert.tracing.interception.intercept import opened
 from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.looking import evaluate
 from wengert.tracing.record import Input, record_call
-from wengert.tracing.stack import current_trace
+from wengert.tracing.stack import current_trace, suspended
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
@@ -179,7 +181,8 @@ class Primitive:
             trace = current_trace()
             if trace is not None and any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
                 raise self._misused(trace, "a traced value is given by keyword, or inside of a container")
-            return self._f(*args, **settings)
+            with suspended():
+                return self._f(*args, **settings)
         trace, all_constant = trace_of(args)
         assert trace is not None
         for k, x in enumerate(args):
@@ -204,10 +207,11 @@ class Primitive:
 
     def _untyped(self, trace: Trace, avals: Sequence[Aval]) -> ConcretizationError:
         what = f"{self.__name__}({', '.join(map(str, avals))}) has no values here, so its results are not known"
-        tries = [
-            f"@wg.primitive(type=lambda ...: np.empty(shape, dtype)) for {self.__name__}, which says what it returns"
-        ]
-        return ConcretizationError(message(what, trace.locate(), tries=tries))
+        names = ", ".join(list(inspect.signature(self._f).parameters)[: len(avals)])
+        tries = [f"@wg.primitive(type=lambda {names}: np.empty(shape, dtype)) for {self.__name__}: what it returns"]
+        error = ConcretizationError(message(what, trace.locate(), tries=tries))
+        error.add_note("The lambda is given empty arrays of the arguments' shapes, instead of values.")
+        return error
 
     def _infer(
         self, trace: Trace, args: Sequence[Any], settings: tuple[Any, ...], all_constant: bool
@@ -217,7 +221,8 @@ class Primitive:
         known = self._types.get((avals, settings))
         if known is None:
             if self._type_rule is not None:
-                result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
+                with suspended():
+                    result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
             else:
                 value_of = (
                     Tracer.constant if all_constant else lambda x: evaluate(trace, lift(trace, x), is_example=True)
@@ -243,7 +248,8 @@ class Primitive:
                 x = x.view()
                 x.flags.writeable = False
             given.append(x if number is None else number(x))
-        return self._f(*given, **keywords(settings))
+        with suspended():  # the code is opaque: the arrays that it makes are NumPy's, also while a trace is open
+            return self._f(*given, **keywords(settings))
 
     def _run(self, *xs: Any, out: tuple[Aval, ...], settings: Any, maps: tuple[Any, ...]) -> Any:
         if maps:
@@ -430,6 +436,23 @@ class Primitive:
         return self._op(*xs, out=wide, settings=settings, maps=((size, tuple(batched)), *maps))
 
 
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Context that adds to an error of what cannot be recorded that it stands in a rule, and how a rule calls foreign
+    code. Rules get values of wengert's; the code of a primitive gets NumPy's."""
+    try:
+        yield
+    except (ConcretizationError, UnsupportedFunctionError) as error:
+        if not getattr(error, "__notes__", None):  # the innermost rule is the one to change
+            error.add_note(
+                f"This is in a rule of {name}. Unlike the primitive itself, a rule is recorded as NumPy code. What "
+                "cannot be recorded, such as an adjoint solver, is a second primitive that the rule calls:\n"
+                "    @wg.primitive(type=lambda A, ct: np.empty(ct.shape, ct.dtype))  # what it returns\n"
+                "    def adjoint(A, ct): ..."
+            )
+        raise
+
+
 def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
     """Run a rule written in NumPy on atoms of the current builder, and return what it gives as atoms.
 
@@ -454,7 +477,7 @@ def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
             return tuple(atoms(v) for v in value)
         return lift(trace, value)
 
-    with opened(trace):
+    with opened(trace), explained(name):
         result = atoms(rule(*[present(v) for v in values]))
     builder.source = source
     if trace.lifted.implicit:
@@ -489,6 +512,8 @@ def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] |
     ------
     MissingRuleError : a derivative is asked for, and has no rule.
     ShapeError, StructureError : a rule returns something of another shape or structure than it should.
+    ConcretizationError, UnsupportedFunctionError : a rule calls code that cannot be recorded. The function itself is
+        given NumPy's arrays, but a rule is recorded; foreign code in it has to be a second primitive, with ``type=``.
 
     Examples
     --------
