@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 
 class Cost(NamedTuple):
-    """What something costs in one run."""
+    """The cost of something in one run."""
 
     time_s: float | None = None
     flops: float = 0.0
@@ -22,7 +22,7 @@ class Cost(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What one line of the user's code costs."""
+    """The costs of one line of the user's code."""
 
     number: int
     forward: Cost
