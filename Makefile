@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint format bench bench-npbench clean
+.PHONY: demo test test-deep test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint docs format bench bench-npbench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -74,6 +74,10 @@ lint: $(VENV)/with-test $(VENV)/with-lint
 	$(BIN)/python -m tools.circles
 	$(BIN)/python -m tools.counts
 
+# The manual, as a site in docs/_build/html. Its examples are run by `make test`.
+docs: $(VENV)/with-docs
+	$(BIN)/python -m sphinx -W --keep-going -n -q -j auto -b html docs docs/_build/html
+
 format: $(VENV)/with-lint
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -87,7 +91,7 @@ bench-npbench: $(VENV)/with-bench
 	$(BIN)/python -m benchmarks.bench_npbench $(or $(NPBENCH),$(error NPBENCH=folder says where a clone of NPBench is))
 
 clean:
-	rm -rf $(VENV) .venv-sanitize .venv-wheels $(PACKAGES) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-sanitize .venv-wheels $(PACKAGES) build dist docs/_build docs/reference/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.

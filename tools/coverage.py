@@ -18,6 +18,7 @@ import scipy.special
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
 import wengert
+from tools.manual import front_lines
 from wengert.ops.op import NONE, UFUNCS, ZERO, Op, partials_of
 from wengert.ops.special import SEVERAL  # with it come their ops
 from wengert.tracing.functions.ufuncs import COMPOSED
@@ -196,6 +197,7 @@ def versions() -> str:
 def markdown() -> str:
     """The page, as text."""
     lines = [
+        *front_lines(path()),
         "# Which functions are traced",
         "",
         f"This page is written by `python -m tools.coverage`, from tracing's own tables, for {versions()}.",

@@ -24,6 +24,7 @@ from scipy.stats import _distr_params
 import wengert as wg
 from tools.coverage import NO_DERIVATIVE as OF_UFUNC_FLAT
 from tools.coverage import ufunc_rows, versions
+from tools.manual import front_lines
 from tools.scipy_names import FLAT, OUTSIDE, OWN_CODE, WHY, listed
 from wengert.of_scipy.refusing import REASONS
 from wengert.ops.op import UFUNCS
@@ -280,6 +281,7 @@ def markdown() -> str:
     everything = [row for of_module in found.values() for row in of_module]
     every, done = _share(everything)
     lines = [
+        *front_lines(path()),
         "# Which functions of SciPy have derivatives",
         "",
         f"This page is written by `python -m tools.scipy_coverage`, from tracing's own tables, for {versions()}.",

@@ -1,0 +1,59 @@
+"""The manual says when each page was reviewed, and its reference has every public name."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import wengert as wg
+from tools import manual
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_page_says_when_it_was_reviewed(page: Path) -> None:
+    reviewed = manual.front_matter(page.read_text(encoding="utf-8")).get("reviewed", "")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", reviewed), "begin the page with ---, reviewed: YEAR-MONTH-DAY and ---"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """The groups are read from the source of ``__all__``, where a comment is a title."""
+    for name in manual.MODULES:
+        module = importlib.import_module(name)
+        listed = [name for names in manual.groups(module).values() for name in names]
+        assert len(listed) == len(set(listed)) > 0
+        if hasattr(module, "__all__"):
+            assert set(listed) == set(module.__all__)
+    written = "\n".join(manual.pages("2026-11-28").values())
+    for name in wg.__all__:
+        if name not in ("config", "edit", "errors", "expect", "ops", "tree"):  # modules
+            assert re.search(rf":: wengert\.{name}\n", written)
+
+
+def test_of_a_module_without_a_list_what_it_defines_is_public() -> None:
+    [errors] = manual.groups(wg.errors).values()
+    assert "ShapeError" in errors and "linecache" not in errors and "TYPE_CHECKING" not in errors
+    [switches] = manual.groups(wg.config).values()
+    assert "max_paths" in switches and "os" not in switches and "_count" not in switches
+    assert manual.missing({"wengert.grad"}) and "wengert.grad" not in manual.missing({"wengert.grad"})
+
+
+def test_sections_of_docstrings_become_headings_and_lists() -> None:
+    lines = ["Return x.", "", "Parameters", "----------", "x, y : numbers,", "    not zero.", "", "Raises", "------"]
+    assert manual.sections(lines) == [
+        "Return x.",
+        "",
+        ".. rubric:: Parameters",
+        "",
+        "**x**, **y**",
+        "    numbers,",
+        "    not zero.",
+        "",
+        ".. rubric:: Raises",
+        "",
+    ]
