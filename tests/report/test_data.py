@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from wengert.report.data import Cost, File, Line, Memory, Report
+from wengert.report.data import Cost, FileRow, LineRow, MemoryRow, ReportData
 
 
 def test_a_report_is_written_as_json_and_read_back() -> None:
-    line = Line(3, Cost(1e-6, 10.0, 80), Cost(), (0, 1))
-    files = (File("/tmp/model.py", 1, ("def f(x):", "", "    return x * x"), (line,)),)
-    report = Report(
-        "f", {"wengert": "1"}, Cost(1e-6, 10.0, 80), 0.5, files, (), (), (), (), Memory(0, 0, -1, ()), (), (), (), ()
+    line = LineRow(3, Cost(1e-6, 10.0, 80), Cost(), (0, 1))
+    files = (FileRow("/tmp/model.py", 1, ("def f(x):", "", "    return x * x"), (line,)),)
+    report = ReportData(
+        "f", {"wengert": "1"}, Cost(1e-6, 10.0, 80), 0.5, files, (), (), (), (), MemoryRow(0, 0, -1, ()), (), (), (), ()
     )
     read = json.loads(json.dumps(report.as_json()))
     assert read["title"] == "f" and read["about"] == {"wengert": "1"} and read["memory"]["peak_kernel"] == -1

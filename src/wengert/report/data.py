@@ -21,7 +21,7 @@ class Cost(NamedTuple):
     """The bytes that are read and written."""
 
 
-class Line(NamedTuple):
+class LineRow(NamedTuple):
     """The costs of one line of the user's code."""
 
     number: int
@@ -30,7 +30,7 @@ class Line(NamedTuple):
     steps: tuple[int, ...]
 
 
-class File(NamedTuple):
+class FileRow(NamedTuple):
     """A file of the user's, of which some lines were recorded."""
 
     path: str
@@ -38,10 +38,10 @@ class File(NamedTuple):
     """The number of the first line in ``text``."""
     text: tuple[str, ...]
     """The lines of the functions that were recorded; empty if the file cannot be read."""
-    lines: tuple[Line, ...]
+    lines: tuple[LineRow, ...]
 
 
-class Frame(NamedTuple):
+class FrameRow(NamedTuple):
     """A call that led to steps: a node of the tree of calls, in which loops and branches are nodes too."""
 
     parent: int
@@ -53,7 +53,7 @@ class Frame(NamedTuple):
     """Where the call stands, or the loop."""
 
 
-class Value(NamedTuple):
+class ValueRow(NamedTuple):
     """A value of the tape."""
 
     name: str
@@ -73,7 +73,7 @@ class Value(NamedTuple):
     is_result: bool = False
 
 
-class Step(NamedTuple):
+class StepRow(NamedTuple):
     """An instruction of the tape."""
 
     op: str
@@ -91,7 +91,7 @@ class Step(NamedTuple):
     cost: Cost
 
 
-class Kernel(NamedTuple):
+class KernelRow(NamedTuple):
     """One thing that the program runs."""
 
     name: str
@@ -107,7 +107,7 @@ class Kernel(NamedTuple):
     cost: Cost
 
 
-class Stored(NamedTuple):
+class StoredRow(NamedTuple):
     """A value in memory, from the first to the last kernel that it must be kept for."""
 
     value: int
@@ -125,17 +125,17 @@ class Stored(NamedTuple):
     is_residual: bool
 
 
-class Memory(NamedTuple):
+class MemoryRow(NamedTuple):
     """Where values are, and when."""
 
     arena_bytes: int
     peak_bytes: int
     """The most that live at the same time, results included."""
     peak_kernel: int
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredRow, ...]
 
 
-class Guard(NamedTuple):
+class GuardRow(NamedTuple):
     """A decision of the function that the program checks: another outcome is another path."""
 
     file: int
@@ -145,7 +145,7 @@ class Guard(NamedTuple):
     step: int
 
 
-class Loop(NamedTuple):
+class LoopRow(NamedTuple):
     """A loop of the user's code: whether it is one step of the tape, and if not, why."""
 
     file: int
@@ -168,7 +168,7 @@ class Advice(NamedTuple):
     instead: str
 
 
-class Report(NamedTuple):
+class ReportData(NamedTuple):
     """Everything that a report says of one function with arguments of these types."""
 
     title: str
@@ -176,16 +176,16 @@ class Report(NamedTuple):
     """Versions, processor, target and threads."""
     cost: Cost
     compile_s: float
-    files: tuple[File, ...]
-    frames: tuple[Frame, ...]
-    values: tuple[Value, ...]
-    steps: tuple[Step, ...]
-    kernels: tuple[Kernel, ...]
-    memory: Memory
-    guards: tuple[Guard, ...]
+    files: tuple[FileRow, ...]
+    frames: tuple[FrameRow, ...]
+    values: tuple[ValueRow, ...]
+    steps: tuple[StepRow, ...]
+    kernels: tuple[KernelRow, ...]
+    memory: MemoryRow
+    guards: tuple[GuardRow, ...]
     paths: tuple[str, ...]
     """The paths through the guards that have programs, in words; the one taken comes first."""
-    loops: tuple[Loop, ...]
+    loops: tuple[LoopRow, ...]
     advice: tuple[Advice, ...]
 
     def as_json(self) -> dict[str, Any]:
