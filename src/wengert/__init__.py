@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
         package = import_module("wengert.report" if name in _IN_REPORT else f"wengert.{name}")
         return getattr(package, name) if name in _IN_REPORT else package
-    raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+    return expect.missing("wengert", [*__all__, *_ON_TOP])(name)
 
 
 __all__ = [

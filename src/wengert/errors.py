@@ -20,6 +20,20 @@ class WengertError(Exception):
     """Base class of everything wengert raises on purpose."""
 
 
+class UnknownNameError(WengertError, AttributeError):
+    """A name that a module or a traced array does not have: another library's, or a misspelt one.
+
+    ``wg.jacfwd`` fails; the message says what to write: ``wg.jacobian(f, mode="forward")``.
+    """
+
+
+class UnknownImportError(WengertError, ImportError):
+    """An import of a name that a module does not have, and another library has.
+
+    ``from wengert import jacfwd`` fails; the message says what to write: ``wg.jacobian(f, mode="forward")``.
+    """
+
+
 class ShapeError(WengertError, ValueError):
     """Shapes that do not fit together.
 

@@ -20,14 +20,16 @@ import inspect
 import math
 import os
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from wengert.errors import ArgumentError, ShapeError, in_short, message
+from wengert.errors import ArgumentError, ShapeError, UnknownImportError, UnknownNameError, in_short, message
 
 _Kind = tuple[Callable[[Any], Any], str]
 """A check, which returns the value as the function takes it or raises, and words for the values that it takes."""
@@ -552,9 +554,38 @@ def _check_of(where: str, name: str, kind: _Kind) -> Callable[[Any], Any]:
             return look(x)
         except _Other as error:
             why = f" ({error})" if str(error) else ""
-        raise ArgumentError(message(f"{where}: {name} is {given(x)}; expected {expected}{why}"))
+        tries = _meant(where, name, x)
+        raise ArgumentError(message(f"{where}: {name} is {given(x)}; expected {expected}{why}", tries=tries))
 
     return check
+
+
+_AT_ONCE = frozenset({"grad", "value_and_grad", "jacobian", "hessian", "vmap", "jit", "checkpoint", "trace", "spec_of"})
+"""The functions of a function that return a function, which is then called."""
+
+_DIRECTED = {
+    "jvp": "wg.jvp(f, (x,), (dx,)): a tuple of arguments, and one of their tangents",
+    "hvp": "wg.hvp(f, (x,), (v,)): a tuple of arguments, and one of their tangents",
+    "vjp": "wg.vjp(f, x), with the function f itself and not its result",
+    "linearize": "wg.linearize(f, x), with the function f itself and not its result",
+}
+
+
+def _meant(where: str, name: str, value: Any) -> list[str]:
+    """What was probably meant by a call of a transform that gives an argument ``value`` of another kind."""
+    if name == "f" and (where in _AT_ONCE or where in _DIRECTED) and not isinstance(value, str):
+        return [_DIRECTED.get(where) or f"wg.{where}(f)(x), with the function f itself and not its result"]
+    if where in _DIRECTED and name in ("primals", "tangents"):
+        return [_DIRECTED[where]]
+    is_value = id(type(value)) in _ARRAYS or isinstance(value, np.ndarray | np.generic | float | complex)
+    if where in _AT_ONCE and (is_value or name in ("argnums", "in_axes")):
+        return [f"wg.{where}(f)(x): it returns a function, which takes the arguments"]
+    return []
+
+
+def meant_as_argument(where: str, name: str, value: Any, expected: str) -> ArgumentError:
+    """Return the error for a second argument of a transform such as ``vmap(f, x)``, which may be meant for ``f``."""
+    return refused(where, name, value, expected, *_meant(where, name, value))
 
 
 # ------------------------------------------------------------------------------------------------------------ doors
@@ -643,6 +674,10 @@ class _Checks(NamedTuple):
     names: dict[str, _Check]
     every: _Check | None
     rest: int
+    known: frozenset[str] | None
+    """The names that may be given by keyword; None if all may."""
+    most: int | None
+    """The number of positional arguments that there may be; None if any."""
 
 
 _doors: list[tuple[Any, str, int]] = []
@@ -663,7 +698,11 @@ def _checks_of(number: int) -> _Checks:
             checks[p.name] = _Check(k, _known(kinds), _check_of(where, p.name, _either(kinds)))
     every = next((checks.pop(p.name, None) for p in parameters if p.kind is p.VAR_POSITIONAL), None)
     placed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.POSITIONAL_ONLY]
-    return _Checks([checks[name] for name in placed if name in checks], checks, every, len(placed))
+    takes = {p.kind for p in parameters}
+    named = [p.name for p in parameters[first:] if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.KEYWORD_ONLY]
+    known = None if inspect.Parameter.VAR_KEYWORD in takes else frozenset(named)
+    most = None if inspect.Parameter.VAR_POSITIONAL in takes else len(placed)
+    return _Checks([checks[name] for name in placed if name in checks], checks, every, len(placed), known, most)
 
 
 def _door(f: Any, where: str, method: bool = False) -> Any:
@@ -674,8 +713,10 @@ def _door(f: Any, where: str, method: bool = False) -> Any:
 
     @functools.wraps(f)
     def door(*args: Any, **kwargs: Any) -> Any:
-        places, names, every, rest = _checks_of(number)
+        places, names, every, rest, known_names, most = _checks_of(number)
         n = len(args)
+        if most is not None and n > most:
+            raise _too_many(number, args)
         for k, known, check in places:
             if k >= n:
                 break
@@ -692,11 +733,60 @@ def _door(f: Any, where: str, method: bool = False) -> Any:
             return f(*args)
         for name, x in kwargs.items():
             one = names.get(name)
-            if one is not None and id(type(x)) not in one.known:
+            if one is None:
+                if known_names is not None and name not in known_names:
+                    raise _unknown_keyword(number, name)
+            elif id(type(x)) not in one.known:
                 kwargs[name] = one.check(x)
         return f(*args, **kwargs)
 
     return door
+
+
+def _too_many(number: int, args: tuple[Any, ...]) -> ArgumentError:
+    _, where, first = _doors[number]
+    most, n = cast(int, _checks_of(number).most) - first, len(args) - first
+    takes = f"{most} positional argument{'s' * (most != 1)} but {n} {'was' if n == 1 else 'were'} given"
+    return ArgumentError(message(f"{where}() takes {takes}", tries=_meant(where, "", args[-1])))
+
+
+def _unknown_keyword(number: int, name: str) -> ArgumentError:
+    from wengert.other_names import unknown_keyword  # tables that only errors need
+
+    return ArgumentError(unknown_keyword(_doors[number][1], name, sorted(_checks_of(number).known or ())))
+
+
+def missing(module: str, known: Iterable[str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module: it raises, and says what to write instead of other libraries' names.
+
+    ``known`` are the names that are there, for what is misspelt.
+
+    >>> missing("wengert.nn", ["relu", "gelu"])("Linear")
+    Traceback (most recent call last):
+        ...
+    wengert.errors.UnknownNameError: module 'wengert.nn' has no attribute 'Linear'
+      try    nn.Dense(width): what comes in is seen at init
+    """
+
+    def get(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        from wengert.other_names import unknown_name  # tables that only errors need
+
+        what = unknown_name(module, name, known)
+        if _is_import() and find_spec(f"{module}.{name}") is None:
+            raise UnknownImportError(what, name=module)  # of an AttributeError Python would show its own message
+        raise UnknownNameError(what, name=name)
+
+    return get
+
+
+def _is_import() -> bool:
+    """Whether a module is asked for a name by ``from module import name``."""
+    frame = sys._getframe(2)  # behind the module's __getattr__, which may be of wengert's own
+    if frame.f_globals.get("__name__") == "wengert" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_globals.get("__name__") == "importlib._bootstrap"
 
 
 def is_door(f: types.FunctionType) -> bool:

@@ -17,7 +17,7 @@ from wengert.api.recording import record_for_transform
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, ShapeError, StructureError, UnsupportedFunctionError, in_short, message
 from wengert.expect import axes as check_axes
-from wengert.expect import checked, given
+from wengert.expect import checked, given, meant_as_argument
 from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Lit, Tape, structure
@@ -55,6 +55,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
     array([3., 4.])
     """
 
+    _check_in_axes(in_axes)
     steps = steps_of(f)
 
     @made_by(vmap, f, in_axes=in_axes, out_axes=out_axes)
@@ -107,6 +108,12 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
         return tree.unflatten(recording.out_treedef, outs)
 
     return mapped
+
+
+def _check_in_axes(in_axes: Any) -> None:
+    for axis in tree.leaves(in_axes):
+        if axis is not None and not isinstance(axis, int | np.integer):
+            raise meant_as_argument("vmap", "in_axes", axis, "an integer, None, or a tuple with one for each argument")
 
 
 def _first_of(batch: Tracer) -> Any:

@@ -25,6 +25,7 @@ being edited; ``order`` sorts, ``edits`` changes, ``inheriting`` carries paramet
 ``widths``, which changes them.
 """
 
+import wengert as wg
 from wengert.graph.blocks import ValueAndGrad
 from wengert.graph.chains import from_chain
 from wengert.graph.difference import Difference
@@ -62,5 +63,12 @@ __all__ = [
     "Times",
     "Fixed",
 ]
+
+__getattr__ = wg.expect.missing(__name__, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
 
 register_layers()

@@ -5,6 +5,7 @@ Nothing here is special to the compiler: ``np.tanh(x @ w.T + b)`` in your own co
 [out, in, *kernel].
 """
 
+import wengert as wg
 from wengert.nn import random
 from wengert.nn.activations import (
     celu,
@@ -134,3 +135,9 @@ __all__ = [
     # sampling
     "grid_sample",
 ]  # fmt: skip
+
+__getattr__ = wg.expect.missing(__name__, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

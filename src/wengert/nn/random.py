@@ -23,6 +23,14 @@ Key = Any
 Seed = int
 Shape = Sequence[int]
 
+__all__ = ["bernoulli", "key", "normal", "split", "uniform"]
+__getattr__ = wg.expect.missing(__name__, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
 
 

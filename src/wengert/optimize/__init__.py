@@ -1,5 +1,6 @@
 """Optimisers as pure functions on trees, steps of training as one program, and SciPy's minimisers on trees."""
 
+import wengert as wg
 from wengert.optimize import schedules
 from wengert.optimize.minimisation import minimize
 from wengert.optimize.optimisers import (
@@ -29,3 +30,9 @@ __all__ = [
     # running them
     "minimize", "step",
 ]  # fmt: skip
+
+__getattr__ = wg.expect.missing(__name__, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

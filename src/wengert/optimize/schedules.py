@@ -13,6 +13,13 @@ import wengert as wg
 Schedule = Callable[[Any], Any]
 Count = int
 
+__all__ = ["constant", "cosine", "exponential", "linear", "one_cycle", "piecewise", "warm_up"]
+__getattr__ = wg.expect.missing(__name__, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
 
 @wg.expect.checked
 def constant(value: float) -> Schedule:

@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wengert.errors import ConcretizationError, MutationError, SharedMemoryError, UnsupportedFunctionError, message
+from wengert.errors import (
+    ConcretizationError,
+    MutationError,
+    SharedMemoryError,
+    UnknownNameError,
+    UnsupportedFunctionError,
+    message,
+)
 from wengert.expect import is_array_type
 from wengert.ops.elementwise import convert
 from wengert.ops.op import UFUNCS
@@ -632,6 +639,11 @@ class Tracer(Value, metaclass=TracerType):
                     raise self._refused_by(library)
                 what = f"ndarray.{name} is not traced by wengert"
                 raise UnsupportedFunctionError(message(what, _where(self), tries=["wg.primitive around what needs it"]))
+            from wengert.other_names import unknown_attribute  # tables that only errors need
+
+            what = unknown_attribute(self.seen_class().__name__, name)
+            if what is not None:
+                raise UnknownNameError(what)
             raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute {name!r}")
         return _steps.method(method, self)
 
