@@ -572,7 +572,7 @@ _DIRECTED = {
 
 
 def _meant(where: str, name: str, value: Any) -> list[str]:
-    """What was probably meant by a call of a transform that gives an argument ``value`` of another kind."""
+    """Return what a call of a transform probably meant that gives it a ``value`` of another kind."""
     if name == "f" and (where in _AT_ONCE or where in _DIRECTED) and not isinstance(value, str):
         return [_DIRECTED.get(where) or f"wg.{where}(f)(x), with the function f itself and not its result"]
     if where in _DIRECTED and name in ("primals", "tangents"):

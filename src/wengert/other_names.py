@@ -226,7 +226,7 @@ FUNCTIONS = {
     "DataLoader": "nn.fit(model, params, state, (x, y), batch_size=32)",
     "manual_seed": "nn.random.key(seed), or np.random.default_rng(seed): each is an argument",
 }
-"""For each name that is not here: what to write instead."""
+"""Each name of another library, and what to write here."""
 
 ARRAYS = {
     "at": "x = x.copy(); x[i] = v: writes are recorded",
@@ -294,7 +294,7 @@ ARRAYS = {
     "set_value": "x[...] = y",
     "_value": "wg.stop_gradient(x); a look at its number is a guard",
 }
-"""For each attribute that arrays of others have and NumPy's have not: what to write instead."""
+"""Each attribute that arrays of others have and NumPy's have not, and what to write here."""
 
 KEYWORDS = {
     "static_argnums": "leave it out: strings and flags are static, and an int is looked at where it must be",
@@ -352,7 +352,7 @@ KEYWORDS = {
     "hidden_size": "width=8",
     "activation_fn": "activation=nn.relu",
 }
-"""For each keyword argument of others: what to write instead."""
+"""Each keyword argument of others, and what to write here."""
 
 
 def unknown_name(module: str, name: str, known: Iterable[str]) -> str:
