@@ -32,8 +32,15 @@ MODULES = {
     "wengert.edit": "Looking into tapes, and changing them",
     "wengert.errors": "Errors and warnings",
     "wengert.config": "Switches",
+    "wengert.ops": "Steps of tapes",
+    "wengert.expect": "Checking arguments",
 }
 """The modules whose public names are in the reference, in the order of the reference, each with its title."""
+
+RETURNED = {
+    "tapes and programs": ("wengert.runtime.jit.Jit", "wengert.runtime.program.Program"),
+}
+"""The classes of what functions of a group return: they are no public names, and what they have is public."""
 
 ONE_PAGE = 40
 """How many names are shown on one page; of a module with more, each group has its page."""
@@ -92,16 +99,23 @@ def pages(reviewed: str) -> dict[str, str]:
             parts += [f"   {title.capitalize()} <{_page(name, title)}>" for title in found]
             parts += [""]
         for group, names in found.items():
-            body = [*_table(name, names), *_entries(module, names)]
+            shown = [n for n in names if not _is_elsewhere(getattr(module, n))]
+            body = [*_table(name, shown), *_entries(module, shown)]
             if is_large:
-                made[_page(name, group)] = "\n".join(
-                    [f":reviewed: {reviewed}", "", *_headed(f"{name}: {group}", "="), *body]
-                )
-                parts += [*_headed(group.capitalize(), "-"), *_table(name, names)]
+                for returned in RETURNED.get(group, ()) if name == "wengert" else ():
+                    body += [f".. autoclass:: {returned}()", "   :members:", ""]
+                page = [f":reviewed: {reviewed}", "", *_headed(f"{name}: {group}", "="), *body]
+                made[_page(name, group)] = "\n".join(page)
+                parts += [*_headed(group.capitalize(), "-"), *_table(name, shown)]
             else:
                 parts += [*(_headed(group.capitalize(), "-") if group else []), *body]
         made[name] = "\n".join(parts)
     return made
+
+
+def _is_elsewhere(thing: object) -> bool:
+    """Whether it has no entry: a module without a page, or a table, of which the module's docstring tells."""
+    return isinstance(thing, dict) or (isinstance(thing, ModuleType) and thing.__name__ not in MODULES)
 
 
 def _page(module: str, group: str) -> str:
@@ -186,7 +200,7 @@ def sections(lines: list[str]) -> list[str]:
     """
     out: list[str] = []
     section = ""
-    for line, under in zip(lines, [*lines[1:], ""], strict=True):
+    for line, under in zip(lines, [*lines[1:], ""], strict=False):
         if line and set(line) == {"-"} and len(line) >= 4:
             continue
         if line and under and set(under) == {"-"} and len(under) >= 4:
@@ -205,7 +219,30 @@ def sections(lines: list[str]) -> list[str]:
 
 
 def _on_docstring(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    lines[:] = sections(lines)
+    lines[:] = escaped(sections(lines))
+
+
+_MARKS = re.compile(
+    r"(^ *\* |:[\w:]+:`[^`]+`|``.+?``|`[^`]+`_?|\*\*[^*]+\*\*|(?<![\w*])\*[A-Za-z][\w ,'-]*\*(?![\w*]))"  # meant as marks
+    r"|[*|]|(?<=\w)_(?!\w)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def escaped(lines: list[str]) -> list[str]:
+    """Return a docstring in which stars, bars and underscores are themselves, where they do not mark a word or literal.
+
+    >>> print(*escaped(["Return |x| of *one* shape [n, *rest], ``*args`` and x_"]))
+    Return \\|x\\| of *one* shape [n, \\*rest], ``*args`` and x\\_
+    """
+    paragraphs = re.split(r"\n\s*\n", "\n".join(lines))
+    out: list[str] = []
+    for before, paragraph in zip(["", *paragraphs], paragraphs, strict=False):
+        is_block = before.endswith("::") and paragraph.startswith(" ")
+        if not is_block and not paragraph.lstrip().startswith((">>>", "..")):
+            paragraph = _MARKS.sub(lambda mark: mark[1] or "\\" + mark[0], paragraph)
+        out += [*paragraph.split("\n"), ""]
+    return out
 
 
 # --------------------------------------------------------------------------------------------------------- checks
@@ -217,7 +254,7 @@ def missing(documented: set[str]) -> list[str]:
     for name in MODULES:
         module = importlib.import_module(name)
         for names in groups(module).values():
-            wanted += [f"{name}.{n}" for n in names if not isinstance(getattr(module, n), ModuleType)]
+            wanted += [f"{name}.{n}" for n in names if not _is_elsewhere(getattr(module, n))]
     return [name for name in wanted if name not in documented]
 
 

@@ -106,7 +106,7 @@ class Program:
         """Return the outputs for arrays of exactly the tape's input types.
 
         ``captures`` stand in for the captured arrays of a tape of the same structure; by default the tape's own
-        are read where they lie. Raises :class:`~wengert.ops.control.GuardMiss` when a guard does not hold.
+        are read where they lie. Raises ``GuardMiss`` when a guard does not hold.
         """
         if self.executable is None:
             assert self._reference is not None
