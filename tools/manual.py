@@ -222,8 +222,8 @@ def _on_docstring(app: Sphinx, what: str, name: str, thing: object, options: obj
     lines[:] = escaped(sections(lines))
 
 
-_MARKS = re.compile(
-    r"(^ *\* |:[\w:]+:`[^`]+`|``.+?``|`[^`]+`_?|\*\*[^*]+\*\*|(?<![\w*])\*[A-Za-z][\w ,'-]*\*(?![\w*]))"  # meant as marks
+_MARKS = re.compile(  # the first group: what is meant as a mark
+    r"(^ *\* |:[\w:]+:`[^`]+`|``.+?``|`[^`]+`_?|\*\*[^*]+\*\*|(?<![\w*])\*[A-Za-z][\w ,'-]*\*(?![\w*]))"
     r"|[*|]|(?<=\w)_(?!\w)",
     re.DOTALL | re.MULTILINE,
 )
@@ -269,8 +269,14 @@ def _check(app: Sphinx, env: object) -> None:
             logging.getLogger(__name__).warning("the page does not say when it was reviewed", location=page)
 
 
+def _on_source(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Drop the empty line that ends an example for doctest."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_reference)
+    app.connect("source-read", _on_source)
     app.connect("autodoc-process-docstring", _on_docstring)
     app.connect("env-check-consistency", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
