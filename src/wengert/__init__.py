@@ -8,7 +8,7 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
     gradient(np.linspace(0, 1, 5))
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wengert import config, edit, errors, expect, of_scipy, ops, tree  # noqa: F401  # of_scipy waits for SciPy
 from wengert.api.branches import checkpoint, cond, joined, switch
@@ -17,7 +17,7 @@ from wengert.api.implicit import implicit
 from wengert.api.loops import fori_loop, while_loop
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
-from wengert.api.programs import compile, constant, fastmath, jit, spec, spec_of, trace
+from wengert.api.programs import compile, constant, fastmath, jit, look, spec, spec_of, trace
 from wengert.api.recurrences import known_states
 from wengert.api.roots import known_root
 from wengert.api.scans import scan
@@ -30,9 +30,12 @@ from wengert.tape import Tape, check
 from wengert.tracing.interception.intercept import interceptions
 from wengert.tree import register
 
+if TYPE_CHECKING:
+    from wengert.report import explain
+
 # Imported when they are asked for: who differentiates needs none of them.
 _ON_TOP = ("graph", "nn", "ode", "optimize", "report")
-_IN_REPORT: tuple[str, ...] = ()
+_IN_REPORT: tuple[str, ...] = ("explain",)
 
 
 def __getattr__(name: str) -> Any:
@@ -95,6 +98,8 @@ __all__ = [
     "tree",
     "ops",
     # trust
+    "explain",
+    "look",
     "check_derivatives",
     "interceptions",
     "config",

@@ -25,8 +25,22 @@ from numpy.typing import ArrayLike
 
 from wengert.errors import InternalError, ShapeError, StructureError, message, say_where
 from wengert.expect import checked, given, refused
+from wengert.notes import current as current_notes
 from wengert.source import Source
-from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions, key_of
+from wengert.tape import (
+    Atom,
+    Builder,
+    Instr,
+    Lit,
+    Tape,
+    Var,
+    building,
+    check,
+    definitions,
+    format_param,
+    key_of,
+    tapes_in,
+)
 
 Array = ArrayLike
 
@@ -150,6 +164,45 @@ def explain(tape: Tape, var: Var, wrt: Iterable[int] | None = None) -> str:
             through.update(instr.outs)
             lines.append(f"  by {instr.op.name} at {instr.source.where if instr.source else '?'}")
     return "\n".join(lines)
+
+
+@checked
+def bodies(instr: Instr) -> list[tuple[str, Tape]]:
+    """Return the tapes that an instruction holds, with their names: the body of a loop, the branches of a choice.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: wg.cond(x > 0, np.sin, np.cos, x))(1.0)
+    >>> [(name, len(body)) for instr in tape.instrs for name, body in wg.edit.bodies(instr)]
+    [('branch 0', 1), ('branch 1', 1)]
+    """
+    found: list[tuple[str, Tape]] = []
+
+    def look(name: str, value: object) -> None:
+        fields = getattr(value, "_fields", None)
+        if isinstance(value, Tape):
+            found.append((name, value))
+        elif fields is not None:
+            for field, part in zip(fields, value, strict=True):  # type: ignore[call-overload]  # a named tuple
+                look(field, part)
+        elif isinstance(value, tuple) and tapes_in(value):
+            for k, part in enumerate(value):
+                look(f"{'branch' if name == 'branches' else name} {k}", part)
+
+    for name, value in instr.params.items():
+        look(name, value)
+    return found
+
+
+@checked
+def params(instr: Instr) -> list[str]:
+    """Return the parameters of an instruction as a tape prints them.
+
+    >>> import numpy as np, wengert as wg
+    >>> (instr,) = wg.trace(lambda x: np.sum(x, axis=0))(np.ones((2, 3))).instrs
+    >>> wg.edit.params(instr)
+    ['axis=(0,)']
+    """
+    return [f"{name}={format_param(value)}" for name, value in instr.params.items()]
 
 
 # ----------------------------------------------------------------------------------------------------- surgery
@@ -316,6 +369,9 @@ def merge_common(tape: Tape) -> Tape:
                 same.update(zip(outs, known, strict=True))
                 continue
         kept.append(instr)
+    notes = current_notes()
+    if notes is not None:
+        notes.new_names.update(same)
     metadata = {same.get(v, v): note for v, note in tape.metadata.items()}
     return tape.replace(
         instrs=tuple(kept),

@@ -28,6 +28,7 @@ from wengert._contexts import replaced, silent
 from wengert.collector import undisturbed
 from wengert.errors import InternalError, RangeError, in_short, message
 from wengert.expect import checked, kind
+from wengert.notes import current as current_notes
 from wengert.source import Source
 
 if TYPE_CHECKING:
@@ -399,6 +400,9 @@ def splice(builder: Builder, tape: Tape, args: Sequence[Atom], captures: Sequenc
         append(Instr(op, tuple([env.get(a, a) for a in ins]), new_outs, params, source))
         for old, new in zip(outs, new_outs, strict=True):
             env[old] = new
+    notes = current_notes()
+    if notes is not None:
+        notes.new_names.update(env)
     return [env.get(a, a) for a in tape.outputs]
 
 

@@ -8,7 +8,7 @@ to the derivative, whatever its size.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert.ops.op import CONJUGATION, NONE, ZERO, Body, Op, partials_of, rule_for
 from wengert.tape import Atom, Instr, Tape, Var, tapes_in
@@ -117,3 +117,59 @@ def before_saturation(tape: Tape) -> set[Atom]:
             if op.saturates or (not found.isdisjoint(outs) and (op.is_elementwise or op.only_adds)):
                 found.update(ins)
     return found
+
+
+class Activity(NamedTuple):
+    """Why a value is active, or why it is not."""
+
+    is_active: bool
+    inputs: tuple[int, ...]
+    """The numbers of the differentiated inputs that it depends on, by steps that have a derivative."""
+    is_discrete: bool = False
+    """Whether it is of a type that has no derivatives: integers and booleans."""
+    by: Instr | None = None
+    """The step that no derivative passes: the first on the way from the differentiated inputs to it, if it depends on
+    them by such steps alone."""
+
+
+def reasons(tape: Tape, wrt: Iterable[int], outputs: Iterable[object]) -> dict[Var, Activity]:
+    """Return for each value why it is active, or not, to the derivative of ``outputs`` in the inputs ``wrt``. Linear,
+    but for the sets of inputs."""
+    numbers = list(wrt)
+    bits: dict[Atom, int] = {}  # the inputs that a value depends on, as bits
+    blocked: dict[Atom, Instr | None] = {}  # for a value that depends on them otherwise: the step that stopped it
+    for bit, k in enumerate(numbers):
+        v = tape.inputs[k]
+        if v.aval.is_inexact:
+            bits[v] = 1 << bit
+        else:
+            blocked[v] = None
+    for instr in tape.instrs:
+        operands = active_operands(instr, bits.keys())
+        mask = 0
+        for k in operands:
+            mask |= bits[instr.ins[k]]
+        if mask:
+            bits.update({v: mask for v in instr.outs if v.aval.is_inexact})
+            blocked.update({v: instr for v in instr.outs if not v.aval.is_inexact})
+        elif any(a in bits for a in instr.ins):
+            blocked.update(dict.fromkeys(instr.outs, instr))
+        else:
+            stops = [blocked[a] for a in instr.ins if a in blocked]
+            if stops:
+                stop = next((s for s in stops if s is not None), instr)
+                blocked.update(dict.fromkeys(instr.outs, stop))
+    needed: set[Any] = {a for a in outputs if a in bits}
+    for instr in reversed(tape.instrs):
+        if not needed.isdisjoint(instr.outs):
+            needed.update([instr.ins[k] for k in active_operands(instr, bits.keys())])
+    sets: dict[int, tuple[int, ...]] = {0: ()}
+
+    def inputs_of(mask: int) -> tuple[int, ...]:
+        found = sets.get(mask)
+        if found is None:
+            found = sets[mask] = tuple([k for bit, k in enumerate(numbers) if mask >> bit & 1])
+        return found
+
+    values = [*tape.inputs, *[c.var for c in tape.captures], *[v for i in tape.instrs for v in i.outs]]
+    return {v: Activity(v in needed, inputs_of(bits.get(v, 0)), not v.aval.is_inexact, blocked.get(v)) for v in values}

@@ -15,6 +15,7 @@ from wengert import config
 from wengert.ad.activity import active_operands, before_saturation, dependent, has_derivative
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project
 from wengert.ad.rules import fixed_at, no_rule, partial_of
+from wengert.notes import current as current_notes
 from wengert.ops.elementwise import select
 from wengert.ops.shape import broadcast_to, zeros
 from wengert.ops.structured import Masked
@@ -37,6 +38,10 @@ def jvp(
     """
     wrt_vars = [tape.inputs[i] for i in wrt]
     active, saturating = dependent(tape, wrt_vars), before_saturation(tape)
+    notes = current_notes()
+    if notes is not None:
+        notes.differentiated.append((tuple(wrt_vars), tape.outputs))
+        notes.active |= active
     tangent_inputs = [Var(v.aval) for v in wrt_vars] if seed == "given" else []
     seeds = tangent_inputs or [Lit(1, v.aval.dtype) for v in wrt_vars]
     tangents: dict[Atom, Any] = {v: dv for v, dv in zip(wrt_vars, seeds, strict=True) if v.aval.is_inexact}

@@ -21,6 +21,7 @@ from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project,
 from wengert.ad.rules import fixed_at, name_missing, no_rule, partial_of
 from wengert.collector import undisturbed
 from wengert.errors import MissingRuleError
+from wengert.notes import current as current_notes
 from wengert.ops.elementwise import convert, equal, not_equal, select
 from wengert.ops.index import are_disjoint
 from wengert.ops.op import rule_for
@@ -65,6 +66,9 @@ def vjp(
             cts = seeds = [Var(a.aval) for a in out_atoms]
         found = cotangents(tape, wrt_vars, out_atoms, cts, nan_safe)
         results = [densify(ct, v.aval) for ct, v in zip(found, wrt_vars, strict=True)]
+    notes = current_notes()
+    if notes is not None:
+        notes.cotangents.update(zip(wrt_vars, results, strict=True))
     joint = tape.replace(
         inputs=(*tape.inputs, *seeds),
         captures=(*tape.captures, *builder.captures),
@@ -102,6 +106,10 @@ def cotangents(
     builder = current_builder()
     known: dict[Atom, Any] = {}
     ends = set(wrt)
+    notes = current_notes()
+    if notes is not None:
+        notes.differentiated.append((tuple(wrt), tuple(outputs)))
+        notes.active |= active
     for a, ct in zip(outputs, seeds, strict=True):
         if a in active:
             known[a] = add(known.get(a), ct, a.aval)
@@ -109,6 +117,8 @@ def cotangents(
         cts = [known.pop(v, None) for v in instr.outs]  # only what is active has one
         if all(ct is None for ct in cts):
             continue
+        if notes is not None:
+            notes.cotangents.update(zip(instr.outs, cts, strict=True))
         builder.source = cotangent_source(instr.source)
         operands = active_operands(instr, active)
         if len(operands) > 1 and not instr.op.is_elementwise:  # weights first: the other pullback frees more memory
@@ -121,7 +131,10 @@ def cotangents(
                 a = instr.ins[k]
                 known[a] = add(known.get(a), project(ct, a.aval), a.aval)
     builder.source = None
-    return [known.get(v) for v in wrt]
+    found = [known.get(v) for v in wrt]
+    if notes is not None:
+        notes.cotangents.update(zip(wrt, found, strict=True))
+    return found
 
 
 def cotangent_source(source: Source | None) -> Source | None:

@@ -14,6 +14,7 @@ from wengert.errors import NotDifferentiableError, ShapeError, StructureError, m
 from wengert.expect import checked, given, require
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
+from wengert.runtime.look import look_at, of_program
 from wengert.runtime.program import Program
 from wengert.tape import Aval, Tape
 from wengert.tracing import foreign
@@ -156,6 +157,35 @@ def compile(tape: Tape) -> Program:
         raise StructureError(message(what, tries=tries if callable(tape) else tries[:1]))
     promised = [c for c in tape.captures if c.is_constant]
     return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
+
+
+@checked
+def look(f: Any) -> F:
+    """Return the function that says what a call of ``f`` would run, and why: what :func:`wengert.explain` reads.
+
+    Parameters
+    ----------
+    f : a function, or what ``wg.jit``, ``wg.grad`` and the like return, which is traced and compiled; or a tape or a
+        program. The programs and counts of a jit stay as they are, and nothing is run but one trace.
+
+    Returns
+    -------
+    A function of the arguments of ``f``, or of none for a tape or a program. It returns a
+    :class:`~wengert.runtime.look.Look`.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> found = wg.look(wg.grad(lambda x: np.sum(np.exp(x))))(np.ones(3))
+    >>> [kernel.name for kernel in found.program.kernels], found.wrt
+    (['exp'], (0,))
+    """
+    if isinstance(f, Program):
+        return lambda: of_program(f)
+    if isinstance(f, Tape):
+        return lambda: of_program(compile(f))
+    jitted = f if isinstance(f, Jit) else Jit(f)
+    return lambda *args, **kwargs: look_at(jitted, args, kwargs)
 
 
 @checked

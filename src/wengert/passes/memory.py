@@ -63,6 +63,8 @@ class Stored(NamedTuple):
     """The flops of computing one element again from the operands of ``op``, as the minimum cut counts; 0.0 if ``op`` is
     not a map."""
     reads: tuple[Read, ...] = ()
+    value: Var | None = None
+    """The value on the plan's tape; None for a copy or a workspace."""
 
     @property
     def is_result(self) -> bool:
@@ -133,7 +135,7 @@ def memory(plan: Plan) -> Memory:
         first = bisect.bisect_left(numbers, k)
         last = end if v in copied else max([first, *[r.step for r in reads]])
         flops = flops_an_element(made) if made.op.kernel.function else 0.0
-        return Stored(made.op.name, made.source, place_of[v], first, last, flops, tuple(reads))
+        return Stored(made.op.name, made.source, place_of[v], first, last, flops, tuple(reads), v)
 
     of_values = [stored(v, k) for v, k in maker.items()]
     return Memory(

@@ -2,3 +2,7 @@
 
 Built on the public API alone. :mod:`~wengert.report.data` has the records of which everything else is made.
 """
+
+from wengert.report.explain import Explanation, explain
+
+__all__ = ["Explanation", "explain"]

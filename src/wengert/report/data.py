@@ -65,10 +65,10 @@ class ValueRow(NamedTuple):
     """The step that makes it; -1 for arguments and captured arrays."""
     kind: str
     """ "argument", "captured", "value" or "literal"."""
-    is_active: bool
-    why: str
+    is_active: bool = False
+    why: str = "part of the derivative"
     """The reason why it is active: on which arguments it depends; or why it is not."""
-    cotangent: int
+    cotangent: int = -1
     """The value that is its cotangent, or is its first part."""
     is_result: bool = False
 
@@ -84,11 +84,11 @@ class StepRow(NamedTuple):
     file: int
     line: int
     frame: int
-    role: str
+    role: str = ""
     """ "" for a step of the function, "tangent" or "cotangent" for one that a derivative added."""
-    kernel: int
+    kernel: int = -1
     """The kernel that does it; -1 if it needs none (a view), or has become part of another step."""
-    cost: Cost
+    cost: Cost = Cost()
 
 
 class KernelRow(NamedTuple):
@@ -122,7 +122,7 @@ class StoredRow(NamedTuple):
     last: int
     """Kernels."""
     why: str
-    is_residual: bool
+    is_residual: bool = False
 
 
 class MemoryRow(NamedTuple):
@@ -189,12 +189,16 @@ class ReportData(NamedTuple):
     advice: tuple[Advice, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as lists, dicts, text and numbers: each record is a dict of its fields."""
+        """Return the report as lists, dicts, text and numbers: each record is a dict of its fields, without those that
+        have their default values."""
         return _plain(self)
 
 
 def _plain(x: Any) -> Any:
     if isinstance(x, tuple):
         fields = getattr(x, "_fields", None)
-        return {f: _plain(y) for f, y in zip(fields, x, strict=True)} if fields else [_plain(y) for y in x]
-    return x
+        if fields is None:
+            return [_plain(y) for y in x]
+        defaults = getattr(x, "_field_defaults", {})
+        return {f: _plain(y) for f, y in zip(fields, x, strict=True) if f not in defaults or y != defaults[f]}
+    return int(x) if isinstance(x, float) and x.is_integer() else x

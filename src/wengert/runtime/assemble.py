@@ -5,6 +5,7 @@ What is decided here is decided once; the runtime only follows it.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -35,6 +36,7 @@ from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
 from wengert.passes.plan.places import Place, Plan, PlanStep
 from wengert.runtime import _native, routines
+from wengert.source import Source
 from wengert.tape import Instr, Tape, tapes_in
 
 compiler.provide(angles.REDUCE, _native.reduce_huge_address())
@@ -49,7 +51,7 @@ OWN = ("copy", "scan", "while_back")
 
 
 class KernelInfo(NamedTuple):
-    """A step of a program, for people: what ``Program.kernels`` has."""
+    """A step of a program, for people: what ``Program.kernels`` has. Its costs are computed when they are asked for."""
 
     name: str
     """The name of what the step computes."""
@@ -58,6 +60,63 @@ class KernelInfo(NamedTuple):
     SciPy's), "guard" or "callback"."""
     why: str = ""
     """The reason why nothing native does a callback."""
+    planned: PlanStep | None = None
+    """The step of the program's plan: the instruction, and the places of its operands and results."""
+    bodies: tuple[tuple[KernelInfo, ...], ...] = ()
+    """The kernels of the programs of its bodies, if it is a loop or a branch that is not one kernel."""
+
+    def __repr__(self) -> str:
+        return f"KernelInfo(name={self.name!r}, kind={self.kind!r}, why={self.why!r})"
+
+    @property
+    def instrs(self) -> tuple[Instr, ...]:
+        """The instructions that it does, those of its bodies included, as they are on the plan's tape."""
+        return () if self.planned is None or self.planned.instr is None else tuple(_within(self.planned.instr))
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The names of the ops that it does, in order."""
+        return tuple([i.op.name for i in self.instrs])
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The user's lines of these, each once."""
+        return tuple(dict.fromkeys([i.source for i in self.instrs if i.source is not None]))
+
+    @property
+    def flops(self) -> float:
+        """The flops of one run; of a loop whose count is not known, those of one iteration."""
+        instr = None if self.planned is None else self.planned.instr
+        return 0.0 if instr is None else float(instr.op.cost(*[a.aval for a in instr.ins], **instr.params))
+
+    @property
+    def moved_bytes(self) -> int:
+        """The bytes that it reads and writes in one run: each array once, and of a gather or a scatter the elements
+        that are moved."""
+        step = self.planned
+        if step is None:
+            return 0
+        ins, outs = list(step.ins), list(step.outs)
+        if step.instr is not None and step.instr.op.kernel.moves_by_index:
+            ins, outs = ins[1:], outs if outs[0].aval.size < ins[0].aval.size else ins[1:2]
+            ins += outs
+        read = {(id(p.buffer), *p[1:3], p.aval): _touched(p) for p in ins}
+        return sum(read.values()) + sum(map(_touched, outs))
+
+
+def _within(instr: Instr) -> list[Instr]:
+    """The instruction, or those that it is made of."""
+    if not instr.params:
+        return [instr]
+    found = [i for tape in tapes_in(tuple(instr.params.values())) for inner in tape.instrs for i in _within(inner)]
+    return found if instr.op.kernel.is_fused or instr.op.kernel.reads_beside else [instr, *found]
+
+
+def _touched(place: Place) -> int:
+    """The bytes of the elements at a place; where it is broadcast, of the one that stands for many."""
+    return place.aval.dtype.itemsize * math.prod(
+        [n for n, s in zip(place.aval.shape, place.strides, strict=True) if s or not n]
+    )
 
 
 def assemble(
@@ -104,7 +163,11 @@ def link(lowered: Lowered, keeps_arena: bool = True) -> tuple[Plan, _native.Exec
         donated=lowered.pairs,
         commits_at=_first_step(lowered.commits_at, made.steps, lowered.steps, calls) if lowered.pairs else -1,
     )
-    return made, executable, tuple([_describe(call) for call in calls])
+    infos = [
+        _describe(call)._replace(planned=step, bodies=tuple([bodies[n][2] for n in sorted(bodies_of(call))]))
+        for call, step in zip(calls, lowered.steps, strict=True)
+    ]
+    return made, executable, tuple(infos)
 
 
 def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[PlanStep], calls: Sequence[Call]) -> int:

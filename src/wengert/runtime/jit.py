@@ -31,6 +31,7 @@ from wengert.errors import (
     message,
 )
 from wengert.locks import lock_of_object
+from wengert.notes import current as current_notes
 from wengert.ops.control import GuardMiss, guard, values_of
 from wengert.passes.any_count import check_counted
 from wengert.passes.number_guards import path_of
@@ -383,6 +384,9 @@ class Jit(_native.Dispatcher):
         start = time.perf_counter()
         whole, counts = self._whole(leaves, signature, is_look)
         tape, environment, unrepeatable, written = whole
+        notes = current_notes()
+        if notes is not None:
+            notes.recorded = tape
         lists = (*passes.ONCE, *passes.PIPELINE)
         tape = passes.run(tape, lists, counts=counts, is_rolled=self._is_rolled)
         if self._counts is not None:

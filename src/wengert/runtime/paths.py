@@ -99,6 +99,16 @@ class Paths(Generic[P]):
             node = node.children.get(value) if node is not None else None
         return None if node is None else node.recent
 
+    def all(self) -> list[tuple[Path, P]]:
+        """Return every path with its program."""
+        found: list[tuple[Path, P]] = []
+        nodes = [self._root]
+        while nodes:
+            node = nodes.pop()
+            found += [node.leaf] if node.leaf is not None else []
+            nodes += reversed(list(node.children.values()))
+        return found
+
     def used(self, leaf: tuple[Path, P]) -> None:
         """Begin with this path next time. It is a plain store: the last of several threads wins, and any is right."""
         self._root.recent = leaf

@@ -1,0 +1,251 @@
+"""A look at what a call would run, for reports: the program, the tape as it was recorded, and the reasons for both.
+
+Looking runs the user's function once on traced values, as ``wg.jit(f).program(*args)`` does, in a compiled
+function of its own: that of the user's keeps its programs and its counts as they are.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import tree
+from wengert.ad.activity import Activity, reasons
+from wengert.errors import WengertError
+from wengert.notes import Notes, Unrolled, taken
+from wengert.ops.control import Expected, GuardMiss, guard, values_of
+from wengert.runtime.jit import WITHOUT_CODE, Jit
+from wengert.runtime.plain import NotTraced
+from wengert.runtime.program import Program
+from wengert.runtime.specialisation import Compiled
+from wengert.tape import Atom, Instr, Tape, Var, structure
+from wengert.tracing import foreign
+from wengert.tracing.signature import Array, Number, Scalar, Signature, signature_of
+
+
+class Decided(NamedTuple):
+    """A guard of a path, and what it saw there."""
+
+    guard: Instr
+    seen: Any
+
+
+class Look(NamedTuple):
+    """A look at what a call of a function would run."""
+
+    program: Program | None
+    """None if the function itself answers such calls."""
+    recorded: Tape | None = None
+    """The tape as it was recorded, before the passes; None if it is not known."""
+    why_plain: str = ""
+    """The reason why the function itself answers every such call; else empty."""
+    compile_s: float = 0.0
+    wrt: tuple[int, ...] = ()
+    """The inputs with respect to which a derivative is taken; empty if none is."""
+    activity: Mapping[Var, Activity] = {}
+    """Why each value is active, or not. Without a derivative: in one with respect to all inputs."""
+    cotangents: Mapping[Var, Var] = {}
+    """The value that is another's cotangent, or its first part."""
+    not_rolled: tuple[Unrolled, ...] = ()
+    """Steps that repeat, but did not become a loop."""
+    paths: tuple[tuple[Decided, ...], ...] = ()
+    """The paths of this signature that the function had programs for, with what was decided on each."""
+    why_traced_again: tuple[str, ...] = ()
+    """The reasons for which this call would be traced, though the function had programs; empty if it had none, or would
+    not be traced."""
+    is_known: bool = False
+    """Whether the function had a program for this call."""
+
+
+def look_at(jit: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
+    """Return what a call of ``jit`` would run. Errors of the user's function go on."""
+    leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
+    shadow = type(jit)(jit.__wrapped__, jit._is_fast, False, jit._donate, jit._is_rolled)
+    shadow._told.add(WITHOUT_CODE)  # the report says it
+    try:
+        signature = signature_of(leaves, treedef, bool(kwargs))
+    except WengertError as error:
+        return Look(None, why_plain=str(error))
+    own, why_again = known_program(jit, signature, leaves)
+    with taken() as notes:
+        try:
+            compiled, _ = shadow._run(kwargs, leaves, treedef, is_look=True)
+        except NotTraced as refusal:
+            why = refusal.why
+            if isinstance(why, TypeError) and not _may_bind(jit.__wrapped__, args, kwargs):
+                raise why from None
+            return Look(None, notes.recorded, str(why), why_traced_again=why_again)
+    program, recorded = compiled.program, notes.recorded
+    if own is not None and structure(own.tape) != structure(program.tape):  # its loops are of any count, say
+        return of_program(own.program)._replace(recorded=recorded, paths=_paths_of(jit, own), is_known=True)
+    found = of_program(program, notes)
+    return found._replace(
+        recorded=recorded,
+        why_plain=shadow._stats.unrepeatable,
+        compile_s=shadow._stats.compile_s,
+        not_rolled=tuple(notes.not_rolled),
+        paths=() if own is None else _paths_of(jit, own),
+        why_traced_again=why_again,
+        is_known=own is not None,
+    )
+
+
+def of_program(program: Program, notes: Notes | None = None) -> Look:
+    """Return a look at a program, with what was noted while its tape was made."""
+    tape = program.tape
+    notes = Notes() if notes is None else notes
+    number = {v: k for k, v in enumerate(tape.inputs)}
+    derivatives = [
+        ([number[now] for v in wrt if (now := notes.now(v)) in number], [notes.now(a) for a in outputs])
+        for wrt, outputs in notes.differentiated
+    ]
+    wrt = tuple(sorted({k for numbers, _ in derivatives for k in numbers}))
+    outputs = [a for numbers, found in derivatives if numbers for a in found]
+    made: set[Atom] = {*tape.inputs, *[v for i in tape.instrs for v in i.outs]}
+    outputs = [a for a in outputs if a in made]
+    activity = reasons(tape, wrt or range(len(tape.inputs)), outputs or tape.outputs)
+    if wrt:
+        active = {notes.now(a) for a in notes.active}
+        activity = {v: a._replace(is_active=v in active) for v, a in activity.items()}
+    cotangents: dict[Var, Var] = {}
+    for v, ct in notes.cotangents.items():
+        value, first = notes.now(v), _first_part(ct, notes, made)
+        if value in made and first is not None and type(value) is Var:
+            cotangents[value] = first
+    return Look(program, wrt=wrt, activity=activity, cotangents=cotangents)
+
+
+def _first_part(ct: Any, notes: Notes, made: set[Atom]) -> Var | None:
+    """The value of the tape that is a cotangent, or the first of those that it is made of."""
+    if type(ct) is Var:
+        now = notes.now(ct)
+        return now if type(now) is Var and now in made else None
+    if isinstance(ct, tuple):
+        value = getattr(ct, "value", None)
+        parts = list(ct) if value is None else [value]
+        return next((v for part in parts if (v := _first_part(part, notes, made)) is not None), None)
+    return None
+
+
+def _may_bind(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    try:
+        inspect.signature(f).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    except ValueError:  # a builtin does not say
+        return True
+    return True
+
+
+# -------------------------------------------------------------------------------------------- what a jit knows
+
+
+def known_program(jit: Jit, signature: Signature, leaves: Sequence[Any]) -> tuple[Compiled | None, tuple[str, ...]]:
+    """Return the program that ``jit`` has for a call, and if it has none, why not. Nothing is counted."""
+    with jit._lock:
+        known = {s: list(specials) for s, specials in jit._specialisations.items()}
+    if not known:
+        return None, ()
+    if signature not in known:
+        return None, (_nearest(signature, list(known)),)
+    rebound: list[str] = []
+    for special in known[signature]:
+        if not special.environment.holds():
+            rebound += [name for name in special.environment.changed() if name not in rebound]
+            continue
+        inputs = [
+            x if type(leaf) is Array else np.asarray(x)
+            for x, leaf in zip(leaves, signature.leaves, strict=True)
+            if leaf.is_traced
+        ]
+        found, missed = special.paths.recent, None
+        while found is not None:
+            path, compiled = found
+            try:
+                compiled.look(inputs)
+            except GuardMiss as miss:
+                if missed is not None and miss.position <= missed[1].position:
+                    break
+                missed = compiled, miss
+                found = special.paths.after(path, miss)
+                continue
+            return compiled, ()
+        return None, () if missed is None else (_other_path(*missed),)
+    names = ", ".join(rebound) or "what it read beside its arguments"
+    return None, (f"{names} is no longer what it was when the function was traced",)
+
+
+def differences(jit: Jit) -> tuple[str, ...]:
+    """Return the reasons for which ``jit`` has more than one program."""
+    with jit._lock:
+        known = {s: list(specials) for s, specials in jit._specialisations.items()}
+    found: list[str] = []
+    signatures = list(known)
+    for one in signatures[1:]:
+        found.append(_nearest(one, [signatures[0]]))
+    for specials in known.values():
+        changed = {name for special in specials for name in special.environment.changed()}
+        found += [f"{name} has been rebound" for name in sorted(changed)]
+    return tuple(dict.fromkeys(found))
+
+
+def _nearest(signature: Signature, known: Sequence[Signature]) -> str:
+    """Say what tells a signature from the most similar one of those that are known."""
+    texts = [_difference(signature, other) for other in known]
+    return min(texts, key=lambda t: (t[0], len(t[1])))[1]
+
+
+def _difference(new: Signature, old: Signature) -> tuple[int, str]:
+    """How many leaves of two signatures differ, and which, in words."""
+    if new.treedef != old.treedef or new.has_kwargs != old.has_kwargs or len(new.leaves) != len(old.leaves):
+        return 1000, "the structure of the arguments differs"
+    if new.key_orders != old.key_orders:
+        return 999, "the keys of a dict among the arguments come in another order"
+    pairs = [(k, a, b) for k, (a, b) in enumerate(zip(new.leaves, old.leaves, strict=True)) if a != b]
+    texts = [f"argument{tree.path(new.treedef, k)} is {_words(a, b)}, not {_words(b, a)}" for k, a, b in pairs]
+    return len(pairs), "; ".join(texts[:3]) + (f"; and {len(texts) - 3} more" if len(texts) > 3 else "")
+
+
+def _words(leaf: Any, beside: Any) -> str:
+    """A leaf of a signature in words, as far as it differs from another."""
+    if isinstance(leaf, Array):
+        text = f"{leaf.dtype.name}[{', '.join(map(str, leaf.shape))}]"
+        if isinstance(beside, Array) and (leaf.shape, leaf.dtype) == (beside.shape, beside.dtype):
+            text += " in C order" if leaf.strides is None else f" with strides {leaf.strides}"
+        return text
+    if isinstance(leaf, Scalar):
+        return f"a NumPy {leaf.dtype.name}"
+    return f"a Python {leaf.type.__name__}" if isinstance(leaf, Number) else repr(leaf.value)
+
+
+def _other_path(compiled: Compiled, miss: GuardMiss) -> str:
+    position = 0
+    for instr in compiled.tape.instrs:
+        if instr.op is guard:
+            values = values_of(instr)
+            if position <= miss.position < position + len(values):
+                where = f" at {instr.source.where}" if instr.source is not None else ""
+                expected = values[miss.position - position]
+                return f"the branch{where} was {expected!r} on the path that is known, and is {miss.value!r} here"
+            position += len(values)
+    return "a branch of the function goes another way than on the paths that are known"
+
+
+def _paths_of(jit: Jit, own: Compiled) -> tuple[tuple[Decided, ...], ...]:
+    """The decisions of each path beside that of ``own``, its own first."""
+    special = own.special
+    if special is None:
+        return ()
+    programs = [own, *[compiled for _, compiled in special.paths.all() if compiled is not own]]
+    return tuple([tuple(_decisions(compiled.tape)) for compiled in programs])
+
+
+def _decisions(tape: Tape) -> Iterable[Decided]:
+    for instr in tape.instrs:
+        if instr.op is guard:
+            expected: Expected
+            for expected in values_of(instr):
+                yield Decided(instr, expected.value)
