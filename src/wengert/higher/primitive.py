@@ -1,6 +1,7 @@
 """``wg.primitive``: any Python code as one op, with the user's own rules.
 
-The code runs as a callback inside the program. Its rules are NumPy functions; they are traced where they are needed,
+The code runs as a callback inside the program, at every call. So it may read what it likes, and is not watched. Its
+rules are NumPy functions; they are traced where they are needed,
 so they may be differentiated again and batched, and they read values from the tape, never from the run that was
 traced. A rule that is missing raises only when it is needed.
 
@@ -43,7 +44,7 @@ from wengert.tracing.interception.intercept import opened
 from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.looking import evaluate
 from wengert.tracing.record import Input, record_call
-from wengert.tracing.stack import current_trace, suspended
+from wengert.tracing.stack import current_trace, recorder_of_none, suspended
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
@@ -135,12 +136,14 @@ class Primitive:
             batch=self._batched,
             is_variadic=True,
             is_stable=False,
+            may_vary=not str(getattr(f, "__module__", "")).startswith("wengert."),  # ours depend on operands alone
         )
 
     def __wengert_parts__(self) -> dict[str, Any]:
-        """The user's functions that this primitive holds, for the search through a compiled function's environment."""
+        """The rules that this primitive holds, for the search through a compiled function's environment. The function
+        is none of them if it runs at every call: it may then read what it likes, and never be followed."""
         parts = {
-            "function": self._f,
+            "function": None if self._op.may_vary else self._f,
             "pullback": self._pullback,
             "pushforward": self._pushforward,
             "batch": self._batch,
@@ -181,10 +184,11 @@ class Primitive:
             trace = current_trace()
             if trace is not None and any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
                 raise self._misused(trace, "a traced value is given by keyword, or inside of a container")
-            with suspended():
-                return self._f(*args, **settings)
+            if trace is None or not self._op.may_vary:
+                with suspended():
+                    return self._f(*args, **settings)
         trace, all_constant = trace_of(args)
-        assert trace is not None
+        trace = trace or recorder_of_none()
         for k, x in enumerate(args):
             if not isinstance(x, Tracer | np.ndarray | np.generic | bool | int | float | complex):
                 raise self._misused(trace, f"argument {k} is a {type(x).__name__}")
@@ -198,7 +202,14 @@ class Primitive:
         weak = tuple([x.weak if type(x) is Tracer else type(x) if type(x) in (int, float) else None for x in args])
         frozen += (Setting(NUMBERS, weak),) if any(weak) else ()
         out, is_tuple = self._infer(trace, args, frozen, all_constant)
-        result = record(self._op, args, {"out": out, "settings": frozen, "maps": ()})
+        params = {"out": out, "settings": frozen, "maps": ()}
+        if all_constant and self._op.may_vary:  # `record` would compute it now, for all calls
+            trace = recorder_of_none()
+            atoms = trace.builder.emit(self._op, tuple([lift(trace, x) for x in args]), params)
+            results = tuple([Tracer(trace, a, a.aval, a.aval.shape == ()) for a in atoms])
+            result = results if len(out) > 1 else results[0]
+        else:
+            result = record(self._op, args, params)
         return (result,) if is_tuple and len(out) == 1 else result
 
     def _misused(self, trace: Trace, what: str) -> UnsupportedFunctionError:

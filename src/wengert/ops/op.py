@@ -131,6 +131,9 @@ class Op:
     kept_in: str | None = None
     """The name of the parameter that holds the note of ``keep``. Its value is None while ``keep`` has not been called;
     then the pullback computes itself what it needs."""
+    may_vary: bool = False
+    """The results may depend on more than the operands, as a user's primitive may: the step runs at every call, also
+    where its operands are constants."""
     is_stable: bool = True
     """The rules are fixed, so a tape of the same structure has the same derivative: false for the user's primitives,
     whose rules may read anything, and may be defined anew."""

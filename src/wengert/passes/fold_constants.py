@@ -117,7 +117,7 @@ class _Folding:
 
 
 def _may_be_folded(instr: Instr) -> bool:
-    return not instr.op.effects and len(instr.outs) == 1
+    return not instr.op.effects and not instr.op.may_vary and len(instr.outs) == 1
 
 
 def _memory(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
