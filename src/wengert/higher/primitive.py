@@ -1,9 +1,9 @@
 """``wg.primitive``: any Python code as one op, with the user's own rules.
 
 The code runs as a callback inside the program, at every call. So it may read what it likes, and is not watched. Its
-rules are NumPy functions; they are traced where they are needed,
-so they may be differentiated again and batched, and they read values from the tape, never from the run that was
-traced. A rule that is missing raises only when it is needed.
+rules are NumPy functions; they are traced where they are needed, so they may be differentiated again and batched, and
+they read values from the tape, never from the run that was traced. A rule that is missing raises only when it is
+needed.
 
 One rule is enough for both modes. If no pushforward is given, it is the transpose of the pullback, which is linear in
 the cotangent: the tape of the pullback is recorded, and reverse mode is applied to that. If no rule for batches is
