@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,3 +59,19 @@ def test_sections_of_docstrings_become_headings_and_lists() -> None:
         ".. rubric:: Raises",
         "",
     ]
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "coming-from").glob("[!i]*.md")), ids=lambda page: page.stem)
+def test_what_one_writes_in_place_of_another_library_runs(page: Path) -> None:
+    """The second column of each table is code, run in the order of the page, after its examples."""
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples(text):
+        exec(example.source, names)
+    rows = [line.replace("\\|", "¦").split("|") for line in text.splitlines() if line.startswith("| ")]
+    cells = [row[2] for row in rows if row[2].strip() != "you write"]
+    assert len(cells) > 10
+    for cell in cells:
+        for code in re.findall(r"`([^`]+)`", cell):
+            if not code.startswith("@"):  # a decorator of an example below
+                exec(code.replace("¦", "|"), dict(names))
