@@ -74,4 +74,4 @@ def test_what_one_writes_in_place_of_another_library_runs(page: Path) -> None:
     for cell in cells:
         for code in re.findall(r"`([^`]+)`", cell):
             if not code.startswith("@"):  # a decorator of an example below
-                exec(code.replace("¦", "|"), dict(names))
+                exec(code.replace("¦", "|"), names)
