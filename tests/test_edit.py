@@ -13,7 +13,7 @@ from wengert.errors import ShapeError, StructureError
 from wengert.ops.elementwise import cos, exp, sin
 from wengert.ops.reduce import sum_
 from wengert.source import Source
-from wengert.tape import Lit, Tape
+from wengert.tape import Lit, Tape, tapes_in
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -151,3 +151,56 @@ def test_an_error_while_playing_has_a_note_of_the_line() -> None:
     with pytest.raises(np.linalg.LinAlgError) as caught:
         edit.play(t, np.zeros((2, 2)))
     assert [note.split(",")[0] for note in caught.value.__notes__] == ["  at     model.py:12"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: wg.cond(x[0] > 0.5, np.sin, np.cos, x),
+        lambda x: wg.switch(7, [np.sin, np.cos], x),
+        lambda x: wg.scan(lambda c, v: (c * v + 1, (np.maximum(c, v), c)), 0.0, x),
+        lambda x: wg.scan(lambda c, v: (c * v + 1, c), 0.0, x, reverse=True),
+        lambda x: wg.scan(lambda c, v: (c + v, v), 0.0, x[:0]),
+        lambda x: wg.while_loop(lambda c: c < 9, lambda c: c * 2 + x[1], x[2]),
+        lambda x: wg.fori_loop(0, 3, lambda i, c: wg.cond(c[0] > 0.4, np.sin, np.cos, c), x),
+        lambda x: wg.checkpoint(lambda x: np.sin(x) * x)(x),
+        lambda x: wg.broadcast(lambda a, b: np.where(a > b, np.sin(a), b), x, 0.5),
+        wg.grad(lambda x: np.sum(wg.scan(lambda c, v: (c * v + 1, c), 0.0, x)[1])),
+        wg.grad(lambda x: wg.while_loop(lambda c: c < 9, lambda c: c * 2 + x[1], x[2])),
+        wg.hessian(lambda x: wg.while_loop(lambda c: c < 9, lambda c: c * 2 + x[1], x[2])),
+    ],
+)
+def test_unroll_leaves_neither_loops_nor_branches(f: Any) -> None:
+    t = wg.trace(f)(X)
+    flat = wg.check(edit.unroll(t, X))
+    assert not any(tapes_in(p) for i in flat.instrs for p in i.params.values())
+    given, wanted = edit.play(flat, X), edit.play(t, X)
+    for a, b in zip(flat.outputs, t.outputs, strict=True):
+        np.testing.assert_array_equal(given[a], wanted[b])
+    with pytest.raises(ValueError):
+        edit.unroll(t)
+
+
+def test_what_decided_stays_as_a_guard_and_lines_are_kept() -> None:
+    t = wg.trace(lambda x: wg.while_loop(lambda c: c < 9, lambda c: c * 2 + x[1], x[2]))(X)
+    flat = edit.unroll(t, X)
+    guards = edit.find(flat, op="guard")
+    assert [g.params["expected"].value for g in guards] == [True] * (len(guards) - 1) + [False]
+    assert all(i.source is not None and i.source.file == __file__ for i in flat.instrs)
+
+
+def test_margins_are_zero_where_a_step_switches() -> None:
+    t = wg.trace(lambda x: np.sum(np.maximum(np.abs(x), np.round(2 * x))))(X)
+    longer, found = edit.margins(t, t.instrs)
+    wg.check(longer)
+    values = edit.play(longer, X)
+    assert [i.op.name for i, _ in found] == ["absolute", "rint", "maximum"]
+    for (_, margin), wanted in zip(found, [X, 2 * X - np.floor(2 * X) - 0.5, np.abs(X) - np.round(2 * X)], strict=True):
+        np.testing.assert_allclose(values[margin], wanted)
+    assert edit.margins(t, edit.find(t, op="sum"))[1] == []
+
+
+def test_whole_numbers_have_no_margins() -> None:
+    n = np.arange(3)
+    t = wg.trace(lambda n: np.max(np.maximum(n, 1)) + np.sort(n)[0] + np.argmax(n) + (n // 2)[0])(n)
+    assert edit.margins(t, t.instrs)[1] == []

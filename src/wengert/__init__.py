@@ -31,11 +31,14 @@ from wengert.tracing.interception.intercept import interceptions
 from wengert.tree import register
 
 if TYPE_CHECKING:
-    from wengert.report import explain
+    from wengert.report import explain, smooth
 
 # Imported when they are asked for: who differentiates needs none of them.
 _ON_TOP = ("graph", "nn", "ode", "optimize", "report")
-_IN_REPORT: tuple[str, ...] = ("explain",)
+_IN_REPORT: tuple[str, ...] = (
+    "explain",
+    "smooth",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -101,6 +104,7 @@ __all__ = [
     "explain",
     "look",
     "check_derivatives",
+    "smooth",
     "interceptions",
     "config",
     "set_threads",

@@ -432,20 +432,117 @@ def played(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
     values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
     for c in tape.captures:
         values[c.var] = c.array
-    for op, ins, outs, params, source in tape.instrs:
-        try:
-            result = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
-        except Exception as error:  # whatever NumPy or the user's code raises
-            say_where(error, source)
-            raise
-        if len(outs) == 1:
-            values[outs[0]] = result
-        else:
-            values.update(zip(outs, result, strict=True))
+    for instr in tape.instrs:
+        values.update(zip(instr.outs, _reference_of(instr, values), strict=True))
     for a in tape.outputs:
         if type(a) is Lit:
             values[a] = a.value
     return values
+
+
+@checked
+def unroll(tape: Tape, *inputs: Array) -> Tape:
+    """Return the tape without its loops and branches: each iteration and the branch that ``inputs`` take, as steps.
+
+    What decided stays as a guard. It is made for inspection: every value of the run is held meanwhile, and the tape is
+    as long as the run. Steps of solvers (roots, integrals) stay as they are.
+
+    Parameters
+    ----------
+    tape : of :func:`wengert.trace`.
+    inputs : arrays, one for each of ``tape.inputs``.
+
+    Raises
+    ------
+    ShapeError : there are not as many inputs.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: wg.fori_loop(0, 3, lambda i, c: np.sin(c), x))(1.0)
+    >>> [instr.op.name for instr in wg.edit.unroll(tape, 1.0).instrs]
+    ['sin', 'sin', 'sin']
+    """
+    if len(inputs) != len(tape.inputs):
+        raise ShapeError(message(f"unroll: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))
+    values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
+    values.update([(c.var, c.array) for c in tape.captures])
+    builder = Builder()
+    done = 0
+
+    def look(a: Atom) -> Any:
+        """The value of an atom, after the steps that have been emitted and not yet run."""
+        nonlocal done
+        for instr in builder.since(done):
+            results = _reference_of(instr, values)
+            values.update(zip(instr.outs, results, strict=True))
+        done = len(builder)
+        return a.value if type(a) is Lit else values[a]
+
+    def run(body: Tape, atoms: Iterable[Atom]) -> list[Atom]:
+        new: dict[Atom, Atom] = dict(zip(body.inputs, atoms, strict=True))
+        around = builder.source
+        for instr in body.instrs:
+            op, ins, outs, params, source = instr
+            given = tuple([new.get(a, a) for a in ins])
+            builder.source = source or around
+            if op.unrolled is None:
+                results = tuple([Var(v.aval) for v in outs])
+                builder.append(Instr(op, given, results, params, builder.source))
+            else:
+                results = op.unrolled(run, look, *given, **params)
+            new.update(zip(outs, results, strict=True))
+        builder.source = around
+        return [new.get(a, a) for a in body.outputs]
+
+    with building(builder):
+        outputs = run(tape, tape.inputs)
+    return tape.replace(instrs=builder.instrs, outputs=tuple(outputs), captures=(*tape.captures, *builder.captures))
+
+
+@checked
+def margins(tape: Tape, of: Iterable[Instr]) -> tuple[Tape, list[tuple[Instr, Atom]]]:
+    """Return a longer tape that computes margins as well, and these: pairs of an instruction and a margin of it.
+
+    A margin is zero where the step switches from one smooth piece to another: the operand of ``abs``, the difference
+    of the operands of a comparison. A step that is smooth everywhere has none, and loops have none themselves: see
+    :func:`unroll`.
+
+    Parameters
+    ----------
+    tape : of :func:`wengert.trace`.
+    of : instructions of it.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: np.maximum(np.sin(x), 0.5))(1.0)
+    >>> longer, ((instr, margin),) = wg.edit.margins(tape, tape.instrs)
+    >>> instr.op.name, float(wg.edit.play(longer, 1.0)[margin])
+    ('maximum', 0.3414709848078965)
+    """
+    builder = Builder(start=tape.instrs)
+    found: list[tuple[Instr, Atom]] = []
+    with building(builder):
+        for instr in of:
+            op, ins, outs, params, source = instr
+            if op.switches is not None:
+                builder.source = source
+                y = outs if len(outs) > 1 else outs[0]
+                margins = op.switches(*ins, y, **params)
+                found += [(instr, margin) for margin in margins if isinstance(margin, Var)]
+    return tape.replace(instrs=builder.instrs), found
+
+
+def _reference_of(instr: Instr, values: Mapping[Atom, Any]) -> tuple[Any, ...]:
+    """The results of a step by the reference of its op."""
+    try:
+        operands = [a.value if type(a) is Lit else values[a] for a in instr.ins]
+        result = instr.op.reference(*operands, **instr.params)
+    except Exception as error:  # whatever NumPy or the user's code raises goes on, with a note
+        say_where(error, instr.source)
+        raise
+    return (result,) if len(instr.outs) == 1 else tuple(result)
 
 
 @checked

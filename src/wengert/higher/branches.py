@@ -15,11 +15,12 @@ import numpy as np
 from wengert.ad.activity import active_operands
 from wengert.edit import played
 from wengert.higher.bodies import batched, for_some, over_examples, pulled, pushed, select_outputs
+from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import equal, select
 from wengert.ops.kernels import Alternatives
 from wengert.ops.op import NONE, Body, Op, named
 from wengert.ops.shape import broadcast_to
-from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
+from wengert.tape import Atom, Aval, Instr, Lit, Tape, current_builder, splice
 
 
 def _cond(index: Any, *operands: Any, branches: tuple[Tape, ...], wrt: Any) -> Any:
@@ -97,6 +98,14 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, branches: tu
     return tuple(chosen)
 
 
+def _unrolled(run: Any, look: Any, index: Atom, *operands: Atom, branches: tuple[Tape, ...], wrt: Any) -> Any:
+    """The branch that is taken, and a guard of its number."""
+    taken = look(index)
+    if type(index) is not Lit:
+        guard(index, expected=Expected(taken), position=0, kind="cond")
+    return run(branches[min(max(int(taken), 0), len(branches) - 1)], operands)
+
+
 cond = named(
     Op(  # an index, and the operands that every branch takes -> the results of one branch
         name="cond",
@@ -110,6 +119,7 @@ cond = named(
         keep=keep,
         kept_in="wrt",
         bodies=lambda branches, wrt: [Body(branch, 1) for branch in branches],
+        unrolled=_unrolled,
         is_variadic=True,
     )
 )

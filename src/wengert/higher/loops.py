@@ -35,7 +35,9 @@ from wengert.higher.bodies import (
     pushed,
     select_outputs,
 )
+from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import select
+from wengert.ops.index import element, join
 from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
 from wengert.ops.op import Body, Op, front, named
 from wengert.ops.reduce import any_
@@ -351,6 +353,20 @@ def _swapped(x: Atom) -> Any:
     return transpose(x, axes=(1, 0, *range(2, x.aval.ndim)))
 
 
+def scan_unrolled(run: Any, look: Any, *operands: Atom, loop: TapeLoop, pull: Any = None) -> Any:
+    """The steps of every iteration."""
+    n, first = loop.constants, loop.constants + loop.carries
+    carry, stacks = list(operands[n:first]), operands[first:]
+    rows: list[list[Any]] = []
+    for k in reversed(range(loop.length)) if loop.is_reversed else range(loop.length):
+        results = run(loop.body, [*operands[:n], *carry, *[element(x, 0, k) for x in stacks]])
+        carry = results[: loop.carries]
+        rows.append(results[loop.carries :])
+    if not rows:
+        return [*carry, *[zeros(Aval((0, *a.shape), a.dtype)) for a in loop.body.out_avals[loop.carries :]]]
+    return [*carry, *[join(parts, 0) for parts in zip(*(rows[::-1] if loop.is_reversed else rows), strict=True)]]
+
+
 scan = named(
     Op(  # constants, carries, stacks -> carries after the last iteration, stacks of the slices that each gave
         name="scan",
@@ -364,6 +380,7 @@ scan = named(
         keep=keep,
         kept_in="pull",
         bodies=lambda loop, pull=None: [Body(loop.body, 0, loop.constants, loop.carries)],
+        unrolled=scan_unrolled,
         is_variadic=True,
     )
 )
@@ -514,6 +531,41 @@ def _inlined(body: Tape, inputs: Sequence[Atom]) -> list[Any]:
     return splice(current_builder(), body, inputs, ())
 
 
+def _goes_on(run: Any, look: Any, loop: TapeWhile, tests: Sequence[Atom], carry: Sequence[Any]) -> bool:
+    (condition,) = run(loop.condition, [*tests, *carry])
+    goes_on = look(condition)
+    guard(condition, expected=Expected(goes_on), position=0, kind="while")
+    return bool(goes_on)
+
+
+def _while_unrolled(run: Any, look: Any, *operands: Atom, loop: TapeWhile) -> Any:
+    """The steps of every iteration, and a guard of each condition."""
+    tests, constants, carry = (
+        operands[: loop.of_condition],
+        operands[loop.of_condition : loop.first],
+        operands[loop.first :],
+    )
+    while _goes_on(run, look, loop, tests, carry):
+        carry = run(loop.body, [*constants, *carry])
+    return carry
+
+
+def _while_pull_unrolled(run: Any, look: Any, *operands: Atom, loop: TapeWhile, wrt: tuple[int, ...]) -> Any:
+    xs, cts = _parts(loop, wrt, operands)
+    tests, constants, carry = xs[: loop.of_condition], xs[loop.of_condition : loop.first], xs[loop.first :]
+    back = one_iteration_back(loop, wrt)
+    sums = sum(1 for k in wrt if k < loop.constants)
+    trail = []
+    while _goes_on(run, look, loop, tests, carry):
+        trail.append(carry)
+        carry = run(loop.body, [*constants, *carry])
+    totals = [zeros(a) for a in back.out_avals[:sums]]
+    while trail:
+        results = run(back, [*constants, *trail.pop(), *cts, *totals])
+        totals, cts = results[:sums], results[sums:]
+    return [*totals, *cts]
+
+
 while_ = named(
     Op(  # constants of the condition, of the body, carries -> carries
         name="while",
@@ -525,6 +577,7 @@ while_ = named(
         pullback=(_while_pullback,),
         batch=_while_batch,
         bodies=lambda loop: [Body(loop.body, loop.of_condition, loop.constants, loop.carries)],
+        unrolled=_while_unrolled,
         is_variadic=True,
     )
 )
@@ -651,6 +704,7 @@ while_pull = named(
         cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
         pushforward=_while_pull_pushforward,
         pullback=(_while_pull_pullback,),
+        unrolled=_while_pull_unrolled,
         batch=_while_pull_batch,
         is_variadic=True,
     )

@@ -20,6 +20,7 @@ from wengert.ad.reverse import cotangents
 from wengert.edit import ancestors, played
 from wengert.ops.kernels import MapTape
 from wengert.ops.op import ZERO, broadcast_shapes, elementwise
+from wengert.ops.shape import broadcast_to
 from wengert.ops.structured import Masked
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building
 
@@ -77,12 +78,22 @@ def _derivative(body: Tape, k: int, nan_safe: bool) -> tuple[list[Instr], Any]:
     return ancestors(steps, [a for a in results if type(a) is Var]), ct
 
 
+def _unrolled(run: Any, look: Any, *xs: Atom, body: Tape) -> Any:
+    """The steps of the body on whole arrays."""
+    values: dict[Atom, Atom] = dict(zip(body.inputs, xs, strict=True))
+    for op, ins, outs, params, _ in body.instrs:
+        values[outs[0]] = op(*[values.get(a, a) for a in ins], **params)
+    y = values.get(body.outputs[0], body.outputs[0])
+    return [broadcast_to(y, shape=broadcast_shapes("broadcast", *[x.aval for x in xs]))]
+
+
 map_scalar = elementwise(
     _map_reference,
     name="map",
     type=_map_type,
     partials=_map_partials,
     kernel=MapTape(),
+    unrolled=_unrolled,
     is_variadic=True,
     has_derived_partials=True,
     cost=lambda *avals, body: len(body) * max((a.size for a in avals), default=1),

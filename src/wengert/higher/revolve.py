@@ -28,6 +28,7 @@ from wengert.higher.loops import (
     scan,
     scan_cost,
     scan_type,
+    scan_unrolled,
     scanned,
     tangents_by,
     while_,
@@ -246,6 +247,7 @@ revolve = named(
         keep=_keep,
         kept_in="wrt",
         expansion=lambda *operands, loop, slots, wrt: scan(*operands[FIRST:], loop=loop, pull=None),
+        unrolled=lambda run, look, *operands, loop, slots, wrt: scan_unrolled(run, look, *operands[FIRST:], loop=loop),
         is_variadic=True,
     )
 )

@@ -21,6 +21,51 @@ from wengert.tape import Atom, Aval, Instr, Lit
 LN2, LN10 = math.log(2), math.log(10)
 
 
+# Margins: zero where an op switches from one smooth piece to another (``Op.switches``).
+
+
+def at_zero(x: Atom, *others: Atom) -> list[Any]:
+    """The margin of an op that switches where its first operand is zero; of complex numbers its size."""
+    return [absolute(x) if x.aval.dtype.kind == "c" else x]
+
+
+def at_equality(x1: Atom, x2: Atom, y: Atom) -> list[Any]:
+    """The margin of an op that switches where its two operands are equal."""
+    return [subtract(x1, x2) if x1.aval.dtype.kind == "f" else None]
+
+
+def at_whole_numbers(x: Atom, *others: Atom) -> list[Any]:
+    """The signed distance to the nearest whole number."""
+    return [x - rint(x)]
+
+
+def at_whole_numbers_but_zero(x: Atom, *others: Atom) -> list[Any]:
+    """The signed distance to the nearest whole number other than zero, at which truncation does not switch."""
+    nearest = rint(x)
+    return [x - select(equal(nearest, 0), copysign(Lit(1, x.aval.dtype), x), nearest)]
+
+
+def _at_halves(x: Atom, y: Atom) -> list[Any]:
+    return [x - floor(x) - 0.5]
+
+
+def _at_multiples(x1: Atom, x2: Atom, y: Atom) -> list[Any]:
+    """The signed distance of x1 to the nearest multiple of x2."""
+    return [x1 - x2 * rint(x1 / x2)] if x1.aval.dtype.kind == "f" else [None]
+
+
+def _of_conversion(x: Atom, y: Atom, *, dtype: np.dtype[Any]) -> list[Any]:
+    """Floats become whole numbers by truncation, and booleans by comparison with zero."""
+    if x.aval.dtype.kind != "f" or dtype.kind in "fc":
+        return [None]
+    return at_zero(x) if dtype.kind == "b" else at_whole_numbers_but_zero(x)
+
+
+def _at_branch_cut(x1: Atom, x2: Atom, y: Atom) -> list[Any]:
+    """The distance of the point (x2, x1) to the half-line x1 = 0, x2 < 0, at which the angle jumps by 2π."""
+    return [select(x2 < 0, x1, hypot(x1, x2))]
+
+
 def is_literal(a: Atom, number: float) -> bool:
     return type(a) is Lit and bool(a.value == number)
 
@@ -55,6 +100,7 @@ convert = elementwise(  # astype; the engine projects tangents and cotangents on
     name="convert",
     type=lambda x, *, dtype: Aval(x.shape, dtype),
     partials=_convert_partials,
+    switches=_of_conversion,
     shortcut=lambda x, *, dtype: x if x.aval.dtype == dtype else None,
     magnitude=lambda n: n,
 )
@@ -158,8 +204,8 @@ conjugate = elementwise(
 )
 reciprocal = elementwise(np.reciprocal, partials=[lambda x, y: -y * y], cost=flops(4))
 square = elementwise(np.square, partials=[lambda x, y: 2 * x], magnitude=lambda n: n * n)
-sqrt = elementwise(np.sqrt, partials=[lambda x, y: 0.5 / y], cost=flops(6))
-cbrt = elementwise(np.cbrt, partials=[lambda x, y: 1 / (3 * (y * y))], cost=flops(20))
+sqrt = elementwise(np.sqrt, partials=[lambda x, y: 0.5 / y], switches=at_zero, cost=flops(6))
+cbrt = elementwise(np.cbrt, partials=[lambda x, y: 1 / (3 * (y * y))], switches=at_zero, cost=flops(20))
 
 
 def power_partial_base(x: Atom, p: Atom, y: Atom) -> Any:
@@ -236,12 +282,16 @@ def _floored_quotient(x1: Atom, x2: Atom, y: Atom) -> Any:
     return -floor_divide(x1, x2)
 
 
-floor_divide = elementwise(np.floor_divide, partials=[ZERO, ZERO], cost=flops(6))
-remainder = elementwise(np.remainder, partials=[1, _floored_quotient], cost=flops(8))
-fmod = elementwise(np.fmod, partials=[1, _truncated_quotient], cost=flops(8))
-absolute = elementwise(np.absolute, partials=[_absolute_partial], magnitude=lambda n: n)
-fabs = elementwise(np.fabs, partials=[lambda x, y: sign(x)])
-copysign = elementwise(np.copysign, partials=[lambda x1, x2, y: sign(x1) * copysign(Lit(1, x1.aval.dtype), x2), ZERO])
+floor_divide = elementwise(np.floor_divide, partials=[ZERO, ZERO], switches=_at_multiples, cost=flops(6))
+remainder = elementwise(np.remainder, partials=[1, _floored_quotient], switches=_at_multiples, cost=flops(8))
+fmod = elementwise(np.fmod, partials=[1, _truncated_quotient], switches=_at_multiples, cost=flops(8))
+absolute = elementwise(np.absolute, partials=[_absolute_partial], switches=at_zero, magnitude=lambda n: n)
+fabs = elementwise(np.fabs, partials=[lambda x, y: sign(x)], switches=at_zero)
+copysign = elementwise(
+    np.copysign,
+    partials=[lambda x1, x2, y: sign(x1) * copysign(Lit(1, x1.aval.dtype), x2), ZERO],
+    switches=lambda x1, x2, y: [x1, x2],
+)
 ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtype), n), NONE])
 nextafter = elementwise(np.nextafter, partials=[1, ZERO])
 
@@ -273,10 +323,10 @@ def _extreme(wins: Comparison, loses: Comparison, nan_wins: bool) -> list[Callab
 
 _MOST: tuple[Comparison, Comparison] = (lambda x1, x2: x1 >= x2, lambda x1, x2: x1 < x2)
 _LEAST: tuple[Comparison, Comparison] = (lambda x1, x2: x1 <= x2, lambda x1, x2: x1 > x2)
-maximum = elementwise(np.maximum, partials=_extreme(*_MOST, nan_wins=True))
-minimum = elementwise(np.minimum, partials=_extreme(*_LEAST, nan_wins=True))
-fmax = elementwise(np.fmax, partials=_extreme(*_MOST, nan_wins=False))
-fmin = elementwise(np.fmin, partials=_extreme(*_LEAST, nan_wins=False))
+maximum = elementwise(np.maximum, partials=_extreme(*_MOST, nan_wins=True), switches=at_equality)
+minimum = elementwise(np.minimum, partials=_extreme(*_LEAST, nan_wins=True), switches=at_equality)
+fmax = elementwise(np.fmax, partials=_extreme(*_MOST, nan_wins=False), switches=at_equality)
+fmin = elementwise(np.fmin, partials=_extreme(*_LEAST, nan_wins=False), switches=at_equality)
 
 # ------------------------------------------------------------------------------------- exponentials, logarithms
 
@@ -343,6 +393,7 @@ arctan2 = elementwise(
         lambda x1, x2, y: _over_squared_radius(x2, x1, x2),
         lambda x1, x2, y: -_over_squared_radius(x1, x1, x2),
     ],
+    switches=_at_branch_cut,
     cost=flops(25),
 )
 
@@ -354,6 +405,7 @@ def _nonzero(y: Atom) -> Any:
 hypot = elementwise(
     np.hypot,
     partials=[lambda x1, x2, y: x1 / _nonzero(y), lambda x1, x2, y: x2 / _nonzero(y)],
+    switches=lambda x1, x2, y: [y],
     cost=flops(12),
 )
 sinh = elementwise(np.sinh, partials=[lambda x, y: cosh(x)], cost=flops(20))
@@ -428,20 +480,22 @@ def cast(x: Atom, dtype: np.dtype[Any]) -> Any:
 
 # -------------------------------------------------------------------- flat: the derivative is zero, where it exists
 
-sign = elementwise(np.sign, partials=[ZERO])  # of complex numbers, for which it is not flat, tracing writes x / |x|
-heaviside = elementwise(np.heaviside, partials=[ZERO, lambda x1, x2, y: Masked(equal(x1, 0), 1)])
-floor = elementwise(np.floor, partials=[ZERO])
-ceil = elementwise(np.ceil, partials=[ZERO])
-rint = elementwise(np.rint, partials=[ZERO])
-trunc = elementwise(np.trunc, partials=[ZERO])
+sign = elementwise(
+    np.sign, partials=[ZERO], switches=at_zero
+)  # of complex numbers, for which it is not flat, tracing writes x / |x|
+heaviside = elementwise(np.heaviside, partials=[ZERO, lambda x1, x2, y: Masked(equal(x1, 0), 1)], switches=at_zero)
+floor = elementwise(np.floor, partials=[ZERO], switches=at_whole_numbers)
+ceil = elementwise(np.ceil, partials=[ZERO], switches=at_whole_numbers)
+rint = elementwise(np.rint, partials=[ZERO], switches=_at_halves)
+trunc = elementwise(np.trunc, partials=[ZERO], switches=at_whole_numbers_but_zero)
 spacing = elementwise(np.spacing, partials=[ZERO])
 
-greater = elementwise(np.greater, partials=[ZERO, ZERO])
-greater_equal = elementwise(np.greater_equal, partials=[ZERO, ZERO])
-less = elementwise(np.less, partials=[ZERO, ZERO])
-less_equal = elementwise(np.less_equal, partials=[ZERO, ZERO])
-equal = elementwise(np.equal, partials=[ZERO, ZERO])
-not_equal = elementwise(np.not_equal, partials=[ZERO, ZERO])
+greater = elementwise(np.greater, partials=[ZERO, ZERO], switches=at_equality)
+greater_equal = elementwise(np.greater_equal, partials=[ZERO, ZERO], switches=at_equality)
+less = elementwise(np.less, partials=[ZERO, ZERO], switches=at_equality)
+less_equal = elementwise(np.less_equal, partials=[ZERO, ZERO], switches=at_equality)
+equal = elementwise(np.equal, partials=[ZERO, ZERO], switches=at_equality)
+not_equal = elementwise(np.not_equal, partials=[ZERO, ZERO], switches=at_equality)
 logical_and = elementwise(np.logical_and, partials=[ZERO, ZERO])
 logical_or = elementwise(np.logical_or, partials=[ZERO, ZERO])
 logical_xor = elementwise(np.logical_xor, partials=[ZERO, ZERO])
@@ -449,7 +503,7 @@ logical_not = elementwise(np.logical_not, partials=[ZERO])
 isnan = elementwise(np.isnan, partials=[ZERO])
 isinf = elementwise(np.isinf, partials=[ZERO])
 isfinite = elementwise(np.isfinite, partials=[ZERO])
-signbit = elementwise(np.signbit, partials=[ZERO])
+signbit = elementwise(np.signbit, partials=[ZERO], switches=at_zero)
 
 bitwise_and = elementwise(np.bitwise_and, partials=[NONE, NONE])
 bitwise_or = elementwise(np.bitwise_or, partials=[NONE, NONE])

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.elementwise import convert, equal, less, less_equal, select
+from wengert.ops.elementwise import absolute, convert, equal, less, less_equal, maximum, minimum, select
 from wengert.ops.kernels import (
     ArgReduce,
     Embed,
@@ -489,11 +489,35 @@ def _without(aval: Aval, axis: int) -> tuple[int, ...]:
     return aval.shape[:axis] + aval.shape[axis + 1 :]
 
 
+def gaps(x: Atom, axis: int, ranks: Sequence[int] | None = None) -> list[Any]:
+    """The margins of an order: differences between neighbours among the sorted elements, or beside those ``ranks``."""
+    n = x.aval.shape[axis]
+    if n < 2 or x.aval.dtype.kind != "f":
+        return [None]
+    ordered = sort(x, axis=axis)
+    if ranks is None:
+        return [slice_axis(ordered, axis, 1, n - 1) - slice_axis(ordered, axis, 0, n - 1)]
+    lower = sorted({k for r in ranks for k in (r % n - 1, r % n) if 0 <= k < n - 1})
+    return [slice_axis(ordered, axis, k + 1, 1) - slice_axis(ordered, axis, k, 1) for k in lower]
+
+
+def _neighbours_in_table(table: Atom, v: Atom, y: Atom, *, side: str) -> list[Any]:
+    """The signed distance of each v to the nearest entry of the table."""
+    n = table.aval.shape[0]
+    if n == 0 or v.aval.dtype.kind != "f":
+        return [None]
+    last = Lit(n - 1, INTP)
+    below = v - gather(table, minimum(maximum(y - 1, Lit(0, INTP)), last))
+    above = v - gather(table, minimum(y, last))
+    return [select(less(absolute(below), absolute(above)), below, above)]
+
+
 argmax = op(
     lambda x, *, axis: np.argmax(x, axis),
     name="argmax",
     type=lambda x, *, axis: Aval(_without(x, axis), INTP),
     kernel=ArgReduce("maximum"),
+    switches=lambda x, y, *, axis: gaps(x, axis, [-1]),
     batch=lambda xs, batched, size, **params: _shift_axis(argmax)(xs, batched, size, **params),
 )
 argmin = op(
@@ -501,6 +525,7 @@ argmin = op(
     name="argmin",
     type=lambda x, *, axis: Aval(_without(x, axis), INTP),
     kernel=ArgReduce("minimum"),
+    switches=lambda x, y, *, axis: gaps(x, axis, [0]),
     batch=lambda xs, batched, size, **params: _shift_axis(argmin)(xs, batched, size, **params),
 )
 argsort = op(  # always stable, so that ties have one documented order
@@ -508,6 +533,7 @@ argsort = op(  # always stable, so that ties have one documented order
     name="argsort",
     type=lambda x, *, axis: Aval(x.shape, INTP),
     kernel=Sort("permutation"),
+    switches=lambda x, y, *, axis: gaps(x, axis),
     batch=lambda xs, batched, size, **params: _shift_axis(argsort)(xs, batched, size, **params),
 )
 
@@ -526,6 +552,7 @@ argselect = op(  # of the permutation these alone, ascending; with a NaN among t
     name="argselect",
     type=lambda x, *, axis, ranks: Aval((*x.shape[:axis], len(ranks), *x.shape[axis + 1 :]), INTP),
     kernel=Sort("places"),
+    switches=lambda x, y, *, axis, ranks: gaps(x, axis, ranks),
     batch=lambda xs, batched, size, **params: _shift_axis(argselect)(xs, batched, size, **params),
 )
 
@@ -540,6 +567,7 @@ sort = op(  # many times faster than the permutation, which the derivative alone
     name="sort",
     type=lambda x, *, axis: x,
     kernel=Sort("values"),
+    switches=lambda x, y, *, axis: gaps(x, axis),
     pushforward=lambda xs, dxs, y, *, axis: take_along(dxs[0], argsort(xs[0], axis=axis), axis),
     pullback=[sort_pullback],
     batch=lambda xs, batched, size, **params: _shift_axis(sort)(xs, batched, size, **params),
@@ -563,6 +591,7 @@ searchsorted = op(
     name="searchsorted",
     type=lambda table, v, *, side: Aval(v.shape, INTP),
     kernel=Search(),
+    switches=_neighbours_in_table,
     batch=_searchsorted_batch,
 )
 

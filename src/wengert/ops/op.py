@@ -154,6 +154,13 @@ class Op:
     fixed_by: tuple[int | None, ...] = ()
     """One entry for each operand, the number of another operand or None. Where that other operand is infinite, so is
     the result, whatever the first operand is: an infinite partial there says nothing about the result."""
+    switches: Rule | None = None
+    """``switches(*xs, y, **params)``: margins, each zero where the op switches from one smooth piece to another: the
+    operand of ``abs``, x1 - x2 of a maximum or a comparison, the gaps between sorted elements. A margin is in the units
+    of the operands where it can be, and None where the types of the operands leave nothing to switch."""
+    unrolled: Callable[..., Any] | None = None
+    """``unrolled(run, look, *ins, **params)``, for an op that runs tapes: emit the steps that it takes for the values
+    that ``look(atom)`` gives. ``run(tape, atoms)`` emits those of a tape and returns its outputs."""
     rearranges: bool = False
     """The op only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""
@@ -208,6 +215,14 @@ class Op:
             if rules is not None:
                 return not callable(rules) and ZERO not in rules and NONE not in rules
         return self.pushforward is not None and self.pushforward is not ZERO
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the derivative is zero or there is none, in every operand, whatever the parameters are."""
+        rules = self.partials or self.transpose or self.pullback
+        if rules is None:
+            return self.pushforward is None or self.pushforward is ZERO
+        return not callable(rules) and all(rule is ZERO or rule is NONE for rule in rules)
 
     @property
     def is_view(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, equal, select
-from wengert.ops.index import INTP, along, reverse, slice_axis, take_along
+from wengert.ops.index import INTP, along, gaps, reverse, slice_axis, take_along
 from wengert.ops.kernels import Accumulate, Reduce, flops
 from wengert.ops.op import Op, front, linear, op
 from wengert.ops.shape import (
@@ -144,11 +144,19 @@ def _extreme(name: str, kernel: str, reference: Callable[..., Any], falls_short:
         at, count = ties(x, y, axis)
         return Masked(at, spread(ct / count, x, axis))
 
+    def switches(x: Atom, y: Atom, *, axis: Axes) -> list[Any]:
+        """The gap between the extreme and the next element."""
+        if x.aval.size == 0:
+            return [None]
+        rows = reshape(move_to_front(x, axis), shape=(x.aval.size // y.aval.size, *y.aval.shape))
+        return gaps(rows, 0, [-1 if name == "max" else 0])
+
     extreme = op(
         lambda x, *, axis: reference(x, axis),
         name=name,
         type=_extreme_type(name),
         kernel=Reduce(kernel),
+        switches=switches,
         pushforward=pushforward,
         pullback=[pullback],
         batch=lambda xs, batched, size, **params: _batch_axes(extreme)(xs, batched, size, **params),
@@ -291,11 +299,18 @@ def running_pullback(ct: Atom, x: Atom, y: Atom, *, axis: int) -> Any:
     return ScatteredSum(None, (ScatteredTerm(ct, None, along(_running_place(x, y, axis), x.aval.shape, axis)),), x.aval)
 
 
+def _running_switches(x: Atom, y: Atom, *, axis: int) -> list[Any]:
+    """The distance of each element to the extreme of those before it."""
+    n = x.aval.shape[axis]
+    return [slice_axis(x, axis, 1, n - 1) - slice_axis(y, axis, 0, n - 1)] if n > 1 else [None]
+
+
 cummax = op(
     lambda x, *, axis: np.maximum.accumulate(x, axis),
     name="cummax",
     type=lambda x, *, axis: x,
     kernel=Accumulate("maximum"),
+    switches=_running_switches,
     pushforward=running_pushforward,
     pullback=[running_pullback],
     batch=lambda xs, batched, size, **params: _batch_axis(cummax)(xs, batched, size, **params),
@@ -305,6 +320,7 @@ cummin = op(
     name="cummin",
     type=lambda x, *, axis: x,
     kernel=Accumulate("minimum"),
+    switches=_running_switches,
     pushforward=running_pushforward,
     pullback=[running_pullback],
     batch=lambda xs, batched, size, **params: _batch_axis(cummin)(xs, batched, size, **params),

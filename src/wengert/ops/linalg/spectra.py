@@ -33,7 +33,7 @@ from wengert.ops.elementwise import (
     real_dtype,
     select,
 )
-from wengert.ops.index import INTP, argmax
+from wengert.ops.index import INTP, argmax, slice_axis
 from wengert.ops.kernels import Routine
 from wengert.ops.linalg.matrices import (
     ROUNDING,
@@ -196,6 +196,12 @@ def _eigh_expansion(x: Atom, *, lower: bool, any_vectors: bool) -> Any:
     return made(x, lower=lower, any_vectors=any_vectors)
 
 
+def _neighbours(w: Atom) -> list[Any]:
+    """The margins of values in order: the differences between neighbours. Where two are equal they cross."""
+    n, axis = w.aval.shape[-1], w.aval.ndim - 1
+    return [slice_axis(w, axis, 1, n - 1) - slice_axis(w, axis, 0, n - 1)] if n > 1 else [None]
+
+
 eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x. any_vectors: no result of the
     # program depends on the signs of vectors, or on the choice of vectors of equal eigenvalues
     lambda x, *, lower, any_vectors: tuple(np.linalg.eigh(x, "L" if lower else "U")),
@@ -203,6 +209,7 @@ eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one tria
     type=_eigh_type,
     kernel=Routine("lapack.syevd", needs_room=True, further_rows=11, gufunc=_eigh_name),
     expansion=_eigh_expansion,
+    switches=lambda x, y, **params: _neighbours(y[0]),
     structured=eigh_structured,
     cost=cubic(9),
     pushforward=eigh_pushforward,
@@ -417,6 +424,7 @@ svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[.
     type=_svd_type,
     kernel=Routine("lapack.gesdd", gufunc=lambda *, full: "svd_f" if full else "svd_s"),
     expansion=in_double("svd"),
+    switches=lambda x, y, **params: _neighbours(y[1]),
     cost=cubic(20),
     pushforward=svd_pushforward,
     pullback=[svd_pullback],
