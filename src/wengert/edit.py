@@ -461,7 +461,7 @@ def unroll(tape: Tape, *inputs: Array) -> Tape:
     >>> import numpy as np, wengert as wg
     >>> tape = wg.trace(lambda x: wg.fori_loop(0, 3, lambda i, c: np.sin(c), x))(1.0)
     >>> [instr.op.name for instr in wg.edit.unroll(tape, 1.0).instrs]
-    ['sin', 'sin', 'sin']
+    ['slice', 'sin', 'slice', 'sin', 'slice', 'sin']
     """
     if len(inputs) != len(tape.inputs):
         raise ShapeError(message(f"unroll: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))
