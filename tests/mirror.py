@@ -33,7 +33,7 @@ COVERED = [
         "api/roots.py"),
     row("tests/higher/test_recording.py", "what a body decides, and the one tape of its paths, are seen on programs",
         "higher/joining.py", "tracing/decisions.py"),
-    row("tests/report/test_smooth.py", "each case is recorded, unrolled and run again", "report/replaying.py"),
+    row("tests/report/test_smoothness.py", "each case is recorded, unrolled and run again", "report/replaying.py"),
     row("tests/report/test_explain.py", "imports: the names that the package gives on", "report/__init__.py"),
     row("tests/of_scipy/sparse/test_methods.py", "imports: each file's functions are tested in the file of its name",
         "of_scipy/sparse/__init__.py"),

@@ -11,7 +11,7 @@ import wengert as wg
 from wengert import Tape
 
 
-class Recorded(NamedTuple):
+class StraightCall(NamedTuple):
     """One call of a function, as straight-line steps."""
 
     name: str
@@ -23,7 +23,7 @@ class Recorded(NamedTuple):
     """The arrays and numbers that are traced, in the order of ``tape.inputs``."""
 
 
-def recorded(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Recorded:
+def recorded(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> StraightCall:
     """Record ``f(*args, **kwargs)`` and unroll what was recorded."""
     tape = wg.trace(f)(*args, **kwargs)
     leaves, treedef = wg.tree.flatten((tuple(args), kwargs))
@@ -38,7 +38,7 @@ def recorded(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any])
         given, by_keyword = wg.tree.unflatten(treedef, new)
         return f(*given, **by_keyword)
 
-    return Recorded(getattr(f, "__name__", tape.name), call, wg.edit.unroll(tape, *inputs), inputs)
+    return StraightCall(getattr(f, "__name__", tape.name), call, wg.edit.unroll(tape, *inputs), inputs)
 
 
 def without_effects(tape: Tape) -> Tape:

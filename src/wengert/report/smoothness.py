@@ -18,7 +18,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import Tape
-from wengert.report.replaying import Recorded, recorded, replayed, value_of, without_effects
+from wengert.report.replaying import StraightCall, recorded, replayed, value_of, without_effects
 
 ELEMENTS = 4
 """The number of elements of a margin that are looked at, the nearest ones: the result may not hang on the first."""
@@ -30,7 +30,7 @@ MEASURED = 100
 """The number of elements whose margins are differentiated: those that are smallest beside their operands."""
 
 
-class Switch(NamedTuple):
+class SwitchPoint(NamedTuple):
     """A step of the function that switches between smooth pieces, at its element that is nearest to the switch."""
 
     op: str
@@ -95,7 +95,7 @@ class Smoothness(NamedTuple):
     """The switches that the results of a function hang on, the nearest first."""
 
     name: str
-    switches: tuple[Switch, ...]
+    switches: tuple[SwitchPoint, ...]
     steps: int
     """The number of steps of this call."""
 
@@ -175,7 +175,7 @@ class _Found(NamedTuple):
     """A switch with what is needed to walk to it."""
 
     instr: wg.edit.Instr
-    record: Switch
+    record: SwitchPoint
     path: Tape
     """The steps of which the margin, its only output, is computed; without guards."""
     index: tuple[int, ...]
@@ -192,7 +192,7 @@ class _Found(NamedTuple):
         return self.record.distance
 
 
-def _switches(call: Recorded) -> list[_Found]:
+def _switches(call: StraightCall) -> list[_Found]:
     """The steps with margins on which the results hang, with gradients of the margins."""
     tape = call.tape
     moving = [v for v in tape.inputs if v.aval.is_inexact]
@@ -232,7 +232,7 @@ def _switches(call: Recorded) -> list[_Found]:
         step = abs(m) / size if is_known else 0.0 if m == 0 else np.inf
         source = instr.source
         place = (source.file, source.line, source.function) if source else ("?", 0, "?")
-        record = Switch(instr.op.name, *place, index, shown, abs(m), float(step), ties, "", None, None, None)
+        record = SwitchPoint(instr.op.name, *place, index, shown, abs(m), float(step), ties, "", None, None, None)
         path = quiet.replace(instrs=tuple(wg.edit.ancestors(quiet, margin)), outputs=(margin,))
         direction = tuple([np.conj(g) / size for g in gradient]) if is_known else None
         found.append(_Found(instr, record, path, index, m, direction))
@@ -298,7 +298,7 @@ def _is_parallel(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> bool:
 # ------------------------------------------------------------------------------------------ on both sides of a switch
 
 
-def _examined(call: Recorded, s: _Found) -> _Found:
+def _examined(call: StraightCall, s: _Found) -> _Found:
     """Call the function on both sides of the switch, twice on each, and say what jumps.
 
     A difference between both sides that is as large thirty times nearer to the switch is a jump."""
@@ -366,7 +366,7 @@ def _root(s: _Found, inputs: Sequence[Any], direction: Sequence[Any]) -> float |
     return t1 if abs(m1) <= 1e-6 * s.distance else None
 
 
-def _value_and_slope(call: Recorded, direction: Sequence[Any], t: float, sign: float) -> tuple[Any, Any]:
+def _value_and_slope(call: StraightCall, direction: Sequence[Any], t: float, sign: float) -> tuple[Any, Any]:
     """The results at a point of the line, and their derivatives along it, as two vectors of real numbers."""
     moving = [k for k, x in enumerate(call.inputs) if _moves(x)]
 

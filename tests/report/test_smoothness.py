@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.report.smooth import Switch
+from wengert.report.smoothness import SwitchPoint
 
 X = np.array([3.0, 1.0, 2.0, 5.0])
 TABLE = np.array([0.0, 1.0, 2.5, 4.5, 6.0])
@@ -104,7 +104,7 @@ def test_it_names_the_line_the_element_and_both_slopes() -> None:
     line = inspect.getsourcelines(repeated)[1] + 1
     assert {s.line for s in report.switches} == {line}
     assert [s.function for s in report.switches] == ["repeated"] * 3
-    assert f"test_smooth.py:{line}, in repeated:   while x[0] < 4:" in str(report)
+    assert f"test_smoothness.py:{line}, in repeated:   while x[0] < 4:" in str(report)
     (s,) = wg.smooth(lambda x: np.sum(np.maximum(x, 2 * x - 2.5)))(X).switches
     assert (s.op, s.index, s.operands, s.before, s.after) == ("maximum", (0,), (3.0, 3.5), -2.0, -1.0)
 
@@ -112,7 +112,7 @@ def test_it_names_the_line_the_element_and_both_slopes() -> None:
 def test_at_a_kink_it_says_what_wengert_takes() -> None:
     """The mean of both sides, or of a rectifier the flatter one: docs/kinks.md."""
 
-    def at_zero(f: Callable[..., Any]) -> Switch:
+    def at_zero(f: Callable[..., Any]) -> SwitchPoint:
         (s,) = wg.smooth(f)(np.array([0.0, 1.0]))[1]
         assert s.distance == s.step == 0 and s.ties == 1 and s.index == (0,)
         return s
