@@ -25,8 +25,9 @@ ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / ".venv-wheels"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
-CORE = ("tests/tracing/test_*.py", "tests/ad", "tests/test_by_hand.py")
-"""The tests of what depends most on the versions of Python and NumPy: how a function is recorded, and derivatives."""
+CORE = ("tests/tracing/test_*.py", "tests/ad", "tests/test_by_hand.py", "tests/report/test_page.py")
+"""The tests of what depends most on the versions of Python and NumPy: how a function is recorded, and derivatives; and
+of the report's page, whose parts are files beside the code."""
 
 
 def lowest(requirements: list[str]) -> list[str]:
@@ -54,7 +55,9 @@ def _stamp() -> str:
     """What tells the wheels of two states of the sources apart."""
     digest = sha256()
     files = [
-        p for p in (ROOT / "src").rglob("*") if p.is_file() and p.suffix in (".py", ".pyi", ".cpp", ".h", ".typed")
+        p
+        for p in (ROOT / "src").rglob("*")
+        if p.is_file() and p.suffix in (".py", ".pyi", ".cpp", ".h", ".typed", ".html", ".css", ".js")
     ]
     for file in sorted([*files, ROOT / "CMakeLists.txt", ROOT / "pyproject.toml"]):
         digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes())

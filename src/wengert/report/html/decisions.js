@@ -1,0 +1,41 @@
+/* What the recorded function decided: guards and paths; and what became of its loops. */
+
+const decisions = {
+  name: "decisions",
+  label: "Branches and loops",
+
+  make(panel) { this.panel = panel; },
+
+  update() {
+    const isLeft = ({ file, line }) => (!state.line || (state.line.file === file && state.line.line === line));
+    const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const has = (...texts) => { const all = texts.join(" ").toLowerCase(); return words.every((word) => all.includes(word)); };
+    const guards = report.guards.filter((guard) => isLeft(guard) && has(guard.text, sourceText(guard.file, guard.line)));
+    const loops = report.loops.filter((loop) => isLeft(loop) && has(loop.became, loop.why, sourceText(loop.file, loop.line)));
+    const found = loops.filter((loop) => loop.became), missed = loops.filter((loop) => !loop.became);
+    replace(this.panel, h("div.page", {}, h("div.columns.even", {},
+      h("section.card", {}, h("h2", {}, "Loops that were not found"),
+        missed.length ? h("ul.decisions", {}, missed.slice(0, 200).map((loop) => this.loop(loop)))
+          : nothing(report.loops.length ? "None here." : "No loop of the function was recorded.")),
+      h("section.card", {}, h("h2", {}, "Loops that are one step, or a few"),
+        found.length ? h("ul.decisions", {}, found.slice(0, 200).map((loop) => this.loop(loop))) : nothing("None here.")),
+      h("section.card", {}, h("h2", {}, "Guards"),
+        h("p.quiet", {}, "Each call checks these. Another outcome is another path, which is recorded when it is first taken."),
+        guards.length ? h("ul.decisions", {}, guards.slice(0, 200).map((guard) => h("li", {},
+          h("div.what", {}, lineLink(guard.file, guard.line),
+            guard.step >= 0 && h("button.link", { type: "button", click: () => change({ selected: { kind: "step", id: guard.step }, tab: "tape" }) }, `step ${guard.step}`)),
+          h("p.code", {}, guard.text)))) : nothing("No branch depends on a value.")),
+      h("section.card", {}, h("h2", {}, "Paths"),
+        report.paths.length ? h("ol.paths", {}, report.paths.map((path, i) => h("li", {}, h("span.code", {}, path), i === 0 && badge("taken", "good"))))
+          : nothing("There is one path.")))));
+  },
+
+  loop(loop) {
+    return h("li", {},
+      h("div.what", {}, lineLink(loop.file, loop.line),
+        loop.became ? badge(loop.became, "good") : badge("every iteration is on the tape", "warn"),
+        h("span.quiet", {}, loop.iterations < 0 ? "any number of iterations" : plural(loop.iterations, "iteration"))),
+      sourceText(loop.file, loop.line) && h("pre.code", {}, highlighted(sourceText(loop.file, loop.line).trim())),
+      loop.why && h("p", {}, loop.why));
+  },
+};
