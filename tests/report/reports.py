@@ -5,17 +5,17 @@ from __future__ import annotations
 from wengert.report.data import (
     Advice,
     Cost,
-    File,
-    Frame,
-    Guard,
-    Kernel,
-    Line,
-    Loop,
-    Memory,
-    Report,
-    Step,
-    Stored,
-    Value,
+    FileRow,
+    FrameRow,
+    GuardRow,
+    KernelRow,
+    LineRow,
+    LoopRow,
+    MemoryRow,
+    ReportData,
+    StepRow,
+    StoredRow,
+    ValueRow,
 )
 
 SOURCE = '''\
@@ -30,7 +30,7 @@ def loss(params, x, y):
 '''
 
 
-def small(hostile: str = "") -> Report:
+def small(hostile: str = "") -> ReportData:
     """The report of a gradient of a network, as it could be; ``hostile`` is put into every text."""
     h = hostile
     seconds = 1e-6
@@ -67,7 +67,9 @@ def small(hostile: str = "") -> Report:
     for i, name in enumerate(arguments):
         is_active = name not in "xy"
         why = "it is differentiated" if is_active else f"{h}no derivative with respect to {name} was asked for"
-        values.append(Value(name + h, "float64[64, 64]", 32768, -1, "argument", is_active, why, cotangents.get(i, -1)))
+        values.append(
+            ValueRow(name + h, "float64[64, 64]", 32768, -1, "argument", is_active, why, cotangents.get(i, -1))
+        )
     for i, (op, params, reads, line, frame, kernel, flops) in enumerate(table + back):
         v = len(values)
         role = "" if i < len(table) else "cotangent"
@@ -76,9 +78,9 @@ def small(hostile: str = "") -> Report:
         why = "depends on w0, b0, w1 and b1" if is_active else f"{h}lookup has no derivative"
         shape, nbytes = ("float64[]", 8) if is_scalar else ("float64[64, 64]", 32768)
         is_result = v in (23, 25, 26, 27)
-        values.append(Value(f"v{v}{h}", shape, nbytes, i, "value", is_active, why, cotangents.get(v, -1), is_result))
+        values.append(ValueRow(f"v{v}{h}", shape, nbytes, i, "value", is_active, why, cotangents.get(v, -1), is_result))
         cost = Cost(seconds * (2 + flops / 2e5), flops, 3 * nbytes)
-        steps.append(Step(op + h, params, tuple(reads), (v,), 0, line, frame, role, kernel, cost))
+        steps.append(StepRow(op + h, params, tuple(reads), (v,), 0, line, frame, role, kernel, cost))
     kinds = ["BLAS", "BLAS", "callback", "loops", "guard", "loops", "loops", "BLAS", "BLAS", "loops", "BLAS", "loops"]
     kernels = []
     for k, kind in enumerate(kinds):
@@ -89,7 +91,7 @@ def small(hostile: str = "") -> Report:
             cost = cost._replace(time_s=40 * seconds)
         why = f"lookup{h} is a primitive: Python does it" if kind == "callback" else ""
         lines = tuple(dict.fromkeys((s.file, s.line) for s in its))
-        kernels.append(Kernel(its[0].op, kind, why, tuple(s.op for s in its), members, lines, cost))
+        kernels.append(KernelRow(its[0].op, kind, why, tuple(s.op for s in its), members, lines, cost))
     stored = []
     for v, value in enumerate(values):
         if value.step < 0 or value.nbytes < 100:
@@ -100,20 +102,20 @@ def small(hostile: str = "") -> Report:
         last = max([step.kernel, *uses]) if not value.is_result else len(kernels) - 1
         offset = -1 if value.is_result else 32768 * (len(stored) % 5)
         why = f"{h}its pullback reads it at kernel {last}" if is_residual else "the next kernel reads it"
-        stored.append(Stored(v, step.op, 0, step.line, offset, value.nbytes, step.kernel, last, why, is_residual))
-    frames = (Frame(-1, "loss" + h, 0, 1), Frame(0, "lookup" + h, 0, 5))
+        stored.append(StoredRow(v, step.op, 0, step.line, offset, value.nbytes, step.kernel, last, why, is_residual))
+    frames = (FrameRow(-1, "loss" + h, 0, 1), FrameRow(0, "lookup" + h, 0, 5))
     lines = []
     for number in range(1, 9):
         own = tuple(i for i, s in enumerate(steps) if s.line == number)
         if own:
             way = [[steps[i].cost for i in own if bool(steps[i].role) == back] for back in (False, True)]
-            lines.append(Line(number, _sum(way[0]), _sum(way[1]), own))
-    file = File(f"/home/ada/model{h}.py", 1, tuple((SOURCE + (f"# {h}" if h else "")).splitlines()), tuple(lines))
+            lines.append(LineRow(number, _sum(way[0]), _sum(way[1]), own))
+    file = FileRow(f"/home/ada/model{h}.py", 1, tuple((SOURCE + (f"# {h}" if h else "")).splitlines()), tuple(lines))
     advice = (
         Advice("callback", 0, 5, f"lookup{h} runs in Python at every call.", "Write a def_lowering, or use np.take."),
         Advice("copy", 0, 7, f"x is copied: v11{h} is read again after it is written.", "x = x * table before it."),
     )
-    return Report(
+    return ReportData(
         f"grad(loss){h}",
         {"wengert": "0.1.0", "processor": f"an AVX2 machine{h}", "threads": "1"},
         _sum([k.cost for k in kernels]),
@@ -123,12 +125,12 @@ def small(hostile: str = "") -> Report:
         tuple(values),
         tuple(steps),
         tuple(kernels),
-        Memory(163840, 262144, 6, tuple(stored)),
-        (Guard(0, 6, f"np.sum(table) > 0 was True{h}", 8),),
+        MemoryRow(163840, 262144, 6, tuple(stored)),
+        (GuardRow(0, 6, f"np.sum(table) > 0 was True{h}", 8),),
         (f"np.sum(table) > 0{h}", "np.sum(table) <= 0"),
         (
-            Loop(0, 3, 2, "", f"params is a list of arrays of different shapes{h}"),
-            Loop(0, 4, -1, "scan", "each iteration does the same steps"),
+            LoopRow(0, 3, 2, "", f"params is a list of arrays of different shapes{h}"),
+            LoopRow(0, 4, -1, "scan", "each iteration does the same steps"),
         ),
         advice,
     )
@@ -139,19 +141,19 @@ def _sum(costs: list[Cost]) -> Cost:
     return Cost(sum(times) if times else None, sum(c.flops for c in costs), sum(c.moved_bytes for c in costs))
 
 
-def long(n: int) -> Report:
+def long(n: int) -> ReportData:
     """The report of a program of ``n`` steps, forward and back, in calls within calls: of a simulation, say."""
     half = n // 2
     text, lines = [], []
     for i in range(60):
         text.append(f"    x{i % 7} = np.sin(x{(i * 3) % 7}) * {i} + forces(x{(i * 5) % 7}, rate={i / 7:.3f})")
     ops = ("sin", "multiply", "add", "exp", "subtract", "matmul", "take", "sum")
-    frames = [Frame(-1, "simulate", 0, 1)]
+    frames = [FrameRow(-1, "simulate", 0, 1)]
     for i in range(n // 100):
-        frames.append(Frame(0 if i % 5 == 0 else len(frames) - 1 - i % 3, f"step_{i % 12}", 0, 2 + i % 60))
+        frames.append(FrameRow(0 if i % 5 == 0 else len(frames) - 1 - i % 3, f"step_{i % 12}", 0, 2 + i % 60))
     frames[1:] = [f._replace(parent=min(f.parent, i)) for i, f in enumerate(frames[1:])]
     values = [
-        Value(f"a[{i}]", "float64[128]", 1024, -1, "argument", True, "it is differentiated", -1) for i in range(20)
+        ValueRow(f"a[{i}]", "float64[128]", 1024, -1, "argument", True, "it is differentiated", -1) for i in range(20)
     ]
     steps, stored = [], []
     for i in range(n):
@@ -163,13 +165,13 @@ def long(n: int) -> Report:
         frame = ((i if not is_back else n - 1 - i) * len(frames)) // half if half else 0
         cotangent = 20 + n - 1 - i if not is_back else -1
         why = f"depends on a[{i % 20}]" if i % 9 else "nothing differentiated reaches it"
-        values.append(Value(f"v{v}", "float64[128]", 1024, i, "value", bool(i % 9), why, cotangent, i == n - 1))
+        values.append(ValueRow(f"v{v}", "float64[128]", 1024, i, "value", bool(i % 9), why, cotangent, i == n - 1))
         cost = Cost(1e-7 * (1 + i % 13), 128.0 * (1 + i % 5), 3072)
         params = f"[axis={i % 3}]" if i % 4 == 0 else ""
         role = "cotangent" if is_back else ""
         kernel = i // 3
         steps.append(
-            Step(
+            StepRow(
                 ops[i % len(ops)],
                 params,
                 tuple(dict.fromkeys(reads)),
@@ -185,7 +187,7 @@ def long(n: int) -> Report:
         last = min(n - 1, n - i if not is_back else i + 4) // 3
         if not is_back or i % 2:
             stored.append(
-                Stored(
+                StoredRow(
                     v,
                     ops[i % len(ops)],
                     0,
@@ -205,7 +207,7 @@ def long(n: int) -> Report:
         own = [steps[i] for i in members]
         pairs = tuple(dict.fromkeys((s.file, s.line) for s in own))
         kernels.append(
-            Kernel(
+            KernelRow(
                 own[0].op,
                 kind,
                 "a primitive" if kind == "callback" else "",
@@ -220,11 +222,11 @@ def long(n: int) -> Report:
         by_line.setdefault(s.line, []).append(i)
     for number, own in sorted(by_line.items()):
         way = [[steps[i].cost for i in own if bool(steps[i].role) == back] for back in (False, True)]
-        lines.append(Line(number, _sum(way[0]), _sum(way[1]), tuple(own)))
-    file = File("/home/ada/simulation.py", 1, ("def simulate(x):", *text), tuple(lines))
-    memory = Memory(1024 * half + 1024, 1024 * half, half // 3, tuple(stored))
+        lines.append(LineRow(number, _sum(way[0]), _sum(way[1]), tuple(own)))
+    file = FileRow("/home/ada/simulation.py", 1, ("def simulate(x):", *text), tuple(lines))
+    memory = MemoryRow(1024 * half + 1024, 1024 * half, half // 3, tuple(stored))
     total = _sum([k.cost for k in kernels])
-    return Report(
+    return ReportData(
         "grad(simulate)", {"wengert": "0.1.0"}, total, 3.2, (file,), tuple(frames), tuple(values), tuple(steps),
         tuple(kernels), memory, (), (), (), (),
     )  # fmt: skip

@@ -18,7 +18,7 @@ from itertools import chain
 from math import isfinite
 from typing import Any
 
-from wengert.report.data import Report
+from wengert.report.data import ReportData
 
 SCRIPTS = (
     "units",
@@ -44,7 +44,7 @@ SCRIPTS = (
 """The scripts of the page in the order in which they are joined: each uses those before it."""
 
 
-def page(report: Report) -> str:
+def page(report: ReportData) -> str:
     """Return a report as one HTML file.
 
     Example::
@@ -68,7 +68,7 @@ def page(report: Report) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("page.html"))
 
 
-def fragment(report: Report, *, height: int = 640) -> str:
+def fragment(report: ReportData, *, height: int = 640) -> str:
     """Return a report as an element for a notebook's output: a frame with a page of its own, so that neither the
     notebook's styles change the report nor the report's the notebook."""
     text = page(report).replace("&", "&amp;").replace('"', "&quot;")
