@@ -1,8 +1,8 @@
 """Measure how long a call takes to see that nothing has changed: ``python -m benchmarks.bench_watching [--quick]``.
 
 A jitted function of three numbers also reads a number of names, or an item of a large container. The same call is
-measured with many, with few and with none. docs/limits.md promises that it does not depend on how many there are,
-except for lists, whose items are compared one by one.
+measured with many, with few and with none. docs/limits-in-full.md promises that it does not depend on how many there
+are, except for lists, whose items are compared one by one.
 """
 
 from __future__ import annotations

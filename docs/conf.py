@@ -53,7 +53,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "article_footer_items": ["reviewed", "prev-next"],
+    "article_footer_items": ["reviewed"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -159,7 +159,7 @@ REFUSED = (
     "made outside of",
     "order of an array in memory",
 )
-"""What docs/limits.md says of arrays that are not differentiated, or shared."""
+"""What docs/limits-in-full.md says of arrays that are not differentiated, or shared."""
 
 
 def check_all(nests: list[Nest]) -> None:

@@ -63,7 +63,7 @@ def some_programs(draw: Any, names: tuple[str, ...] = ALL_STATEMENTS, length: in
 
 
 def is_refused(program: Program) -> bool:
-    """Whether it writes through a reshape of a result that NumPy does not keep in C order: docs/limits.md."""
+    """Whether it writes through a reshape of a result that NumPy does not keep in C order: docs/limits-in-full.md."""
     try:
         for seed in (None, 1, 2):  # the arguments that the tests use, which take different branches
             wg.trace(build(program).f)(*arguments(program, seed))
@@ -598,7 +598,9 @@ def test_a_write_reaches_what_shares_memory(
     try:
         same(strictly(namespace["f"])(*args), want)
     except wg.errors.MutationError as error:
-        assume("order of an array in memory" not in str(error))  # refused where it is not worked out: docs/limits.md
+        assume(
+            "order of an array in memory" not in str(error)
+        )  # refused where it is not worked out: docs/limits-in-full.md
         raise
     except AssertionError as error:
         raise AssertionError(f"{body}\n{error}") from None

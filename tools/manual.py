@@ -39,6 +39,7 @@ MODULES = {
 
 RETURNED = {
     "tapes and programs": ("wengert.runtime.jit.Jit", "wengert.runtime.program.Program"),
+    "trust": ("wengert.runtime.look.Look",),
 }
 """The classes of what functions of a group return: they are no public names, and what they have is public."""
 
@@ -146,6 +147,8 @@ def _entries(module: ModuleType, names: list[str]) -> Iterator[str]:
             continue  # it has a page of its own, or is described by the functions of its own
         if isinstance(thing, type):
             yield from [f".. autoclass:: {full}", "   :members:", ""]
+            if issubclass(thing, Warning | Exception):
+                yield from [f"   :ref:`What to write instead <error-{name}>`", ""]
         elif callable(thing):
             yield from [f".. autofunction:: {full}", ""]
         else:

@@ -38,7 +38,8 @@ REFUSED = "refused"
 OUTSIDE_OF_MATHEMATICS = "not numeric"
 
 MEANINGS = {
-    DIFFERENTIABLE: "traced, with derivatives in every argument that has one and is not named in `docs/limits.md`",
+    DIFFERENTIABLE: "traced, with derivatives in every argument that has one and is not named in "
+    "[Limits](limits-in-full.md)",
     NO_DERIVATIVE: "the result is an integer, a boolean, an index or flat almost everywhere, or no argument is a "
     "number that it could be differentiated in",
     REFUSED: "there is a derivative, and of traced values an `UnsupportedFunctionError` is raised",
@@ -286,7 +287,8 @@ def markdown() -> str:
         "",
         f"This page is written by `python -m tools.scipy_coverage`, from tracing's own tables, for {versions()}.",
         "Constants are left out, and so are `scipy.linalg.blas` and `scipy.linalg.lapack`. A class counts as one,",
-        "and so does a distribution, by its log density. Which options are refused stands in `docs/limits.md`.",
+        "and so does a distribution, by its log density. Which options are refused stands in",
+        "[Limits](limits-in-full.md).",
         "",
         "| status | meaning |",
         "|---|---|",

@@ -75,3 +75,21 @@ def test_what_one_writes_in_place_of_another_library_runs(page: Path) -> None:
         for code in re.findall(r"`([^`]+)`", cell):
             if not code.startswith("@"):  # a decorator of an example below
                 exec(code.replace("¦", "|"), names)
+
+
+def test_every_error_has_an_entry() -> None:
+    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+    [names] = manual.groups(wg.errors).values()
+    for name in names:
+        if isinstance(getattr(wg.errors, name), type):
+            assert f"(error-{name})=\n### {name}\n" in page
+
+
+def test_the_messages_that_one_looks_up_are_those_that_are_raised() -> None:
+    files = (Path(wg.__file__).parent).rglob("*.py")
+    source = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in files))
+    page = (DOCS / "limits.md").read_text(encoding="utf-8").split("## By message")[1]
+    phrases = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert len(phrases) > 10
+    for phrase in phrases:
+        assert phrase in source, f"no message says {phrase!r} any more"
