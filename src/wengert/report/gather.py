@@ -166,12 +166,13 @@ class Gatherer:
 
     # ------------------------------------------------------------------------------------------------- steps
 
-    def _steps(self, tape: Any, prefix: str, root: int, times: int, kernel: int) -> None:
-        """Append the steps of a tape. ``prefix``: of the names of its values; ``kernel``: what runs it, if known."""
+    def _steps(self, tape: Any, prefix: str, root: int, times: int, kernel: int, within: str = "") -> None:
+        """Append the steps of a tape. ``prefix``: of the names of its values; ``kernel``: what runs it, if known;
+        ``within``: the role of the step whose body it is."""
         count = len(tape.inputs)
         for instr in tape.instrs:
             source = instr.source
-            role = source.role if source is not None and source.role in BACKWARD else ""
+            role = source.role if source is not None and source.role in BACKWARD else within
             number = len(self.steps)
             gives = []
             for v in instr.outs:
@@ -211,7 +212,7 @@ class Gatherer:
                 loop = instr.params.get("loop")
                 length = getattr(loop, "length", 1)
                 self.frames.append(FrameRow(frame, f"{instr.op.name}, {name}", file, line))
-                self._steps(body, inner, len(self.frames) - 1, times * length, mine)
+                self._steps(body, inner, len(self.frames) - 1, times * length, mine, role)
 
     def _bodies(self, instr: Any) -> list[tuple[str, Any]]:
         return wg.edit.bodies(instr) if instr.params and instr.op.kernel.has_bodies else []

@@ -21,7 +21,7 @@ const graph = {
     this.scene = svg("g", {}, this.groundLayer, this.edgesLayer, this.nodesLayer);
     this.picture = svg("svg", { role: "presentation" },
       svg("defs", {}, ["", "near"].map((name) => svg("marker", {
-        id: `arrow${name}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto",
+        id: `arrow${name}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto", markerUnits: "userSpaceOnUse",
       }, svg(`path.head${name ? "." + name : ""}`, { d: "M0 0.5L8 4L0 7.5z" })))), this.scene);
     this.bar = h("div.toolbar");
     this.element = h("div.graph", {
@@ -52,7 +52,7 @@ const graph = {
     if (!this.trees[this.mode]) {
       const tree = graphTree(this.mode);
       this.trees[this.mode] = { ...tree, edges: leafEdges(tree.leaves) };
-      this.unfoldSome(this.trees[this.mode].root, 60);
+      this.unfoldSome(this.trees[this.mode].root, 40);
     }
     this.tree = this.trees[this.mode];
   },
@@ -63,7 +63,8 @@ const graph = {
     const waiting = [...root.children];
     while (waiting.length) {
       const node = waiting.shift();
-      if (node.kind !== "group" || node.id.startsWith("given")) continue;
+      const isRuns = node.depth > 1 && node.children.some((child) => child.id.includes("#"));
+      if (node.kind !== "group" || node.id.startsWith("given") || isRuns) continue;
       if (many + node.children.length > most) continue;
       many += node.children.length;
       this.open.add(node.id);
@@ -90,7 +91,7 @@ const graph = {
       if (from === to) continue;
       const key = `${from.id}>${to.id}`;
       if (!merged.has(key)) merged.set(key, { from, to, values: [], bends: [] });
-      merged.get(key).values.push(edge.value);
+      if (edge.value >= 0) merged.get(key).values.push(edge.value);
     }
     this.edges = [...merged.values()];
     // Each edge is routed among the children of the innermost group that holds both of its ends.
@@ -204,9 +205,9 @@ const graph = {
     const edges = this.edges.filter((edge) => isSeen(edge.box));
     edges.sort((a, b) => Number(near(a)) - Number(near(b)));
     this.edgesLayer.replaceChildren(...edges.map((edge) => svg(
-      `path.edge${edge.isAcross ? ".across" : ""}${near(edge) ? (edge.from === chosen ? ".out.near" : ".in.near") : ""}`, {
-        d: edge.path, "stroke-width": Math.min(5, 1 + Math.log2(edge.values.length) / 2), "marker-end": `url(#arrow${near(edge) ? "near" : ""})`,
-      }, svg("title", {}, edge.values.slice(0, 12).map((v) => report.values[v].name).join(", ")))));
+      `path.edge${edge.values.length ? "" : ".body"}${edge.isAcross ? ".across" : ""}${near(edge) ? (edge.from === chosen ? ".out.near" : ".in.near") : ""}`, {
+        d: edge.path, "stroke-width": Math.min(4, 1 + Math.log2(Math.max(1, edge.values.length)) / 2), "marker-end": `url(#arrow${near(edge) ? "near" : ""})`,
+      }, svg("title", {}, edge.values.slice(0, 12).map((v) => report.values[v].name).join(", ") || "its body"))));
     if (this.active && this.scene.querySelector(".active")) this.element.setAttribute("aria-activedescendant", this.domId(this.active));
     else this.element.removeAttribute("aria-activedescendant");
   },
@@ -267,7 +268,7 @@ const graph = {
     const { w, h: height } = this.tree.root;
     const room = { w: this.element.clientWidth - 32, h: this.element.clientHeight - 32 };
     if (room.w <= 0 || !w) return;
-    const zoom = Math.max(0.55, Math.min(1.1, room.w / w, room.h / height));
+    const zoom = Math.max(0.7, Math.min(1.1, room.w / w, room.h / height));
     this.view = {
       zoom,
       x: Math.max(16, 16 + (room.w - w * zoom) / 2),

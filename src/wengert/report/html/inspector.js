@@ -41,8 +41,8 @@ const inspectors = {
     const stored = storedOf.has(v) ? report.memory.stored[storedOf.get(v)] : null;
     return {
       title: [h("span.code", {}, value.name), h("span.type", {}, ` ${value.type}`)],
-      badges: [value.is_result && badge("result", "result"), badge(value.is_active ? "active" : "inactive", value.is_active ? "good" : ""),
-        step && roleBadge(step.role), stored && stored.is_residual && badge("residual", "backward")],
+      badges: [value.is_result && badge("result", "result"), activityBadge(value),
+        stored && stored.is_residual && badge("residual", "backward")],
       rows: [
         value.cotangent >= 0 && entry("Its cotangent", valueLink(value.cotangent, true)),
         primals[v] >= 0 && entry("Is the cotangent of", valueLink(primals[v], true)),
@@ -52,7 +52,7 @@ const inspectors = {
         step && step.line > 0 && entry("Line", lineLink(step.file, step.line), h("code", {}, sourceText(step.file, step.line).trim())),
         step && entry("Kernel", kernelOf(step)),
         step && entry("Costs", costWords(step.cost)),
-        value.why && entry(value.is_active ? "Why it is active" : "Why it is not active", value.why),
+        value.why && !roleOf(value) && entry(value.is_active ? "Why it is active" : "Why it is not active", value.why),
         entry("Memory", bytes(value.nbytes), stored && ` at kernels ${stored.first} to ${stored.last}`),
         stored && stored.why && entry("Why it is kept", stored.why),
         step && framePath(step.frame).length > 0 && entry("Called from", framePath(step.frame).map((f, i) => [i ? " › " : "", frameWords(f)])),

@@ -59,7 +59,7 @@ const kernels = {
         kernel.why && h("span.why", {}, ` ${kernel.why}`)),
       h("span.place.wide", {}, first ? lineLink(first[0], first[1]) : "",
         kernel.lines.length > 1 ? h("span.quiet", {}, ` +${kernel.lines.length - 1}`) : ""),
-      h("span.number", {}, time(seconds)),
+      isMeasured && h("span.number", {}, time(seconds)),
       h("span.barcell", {}, bar(mainMetric.of(kernel.cost), 0, this.most)),
       h("span.number.wide", {}, work > 0 ? flops(work) : ""),
       h("span.number.wide", {}, moved > 0 ? bytes(moved) : ""));
@@ -79,7 +79,7 @@ const kernels = {
     this.list.set(order, (k) => k === active);
     replace(this.heads, columnHeads([
       { key: "order", text: "#", name: "index" }, { key: "kind", text: "Kind", name: "kind" }, { key: "name", text: "What it does", name: "text" },
-      { text: "Lines", name: "place.wide" }, { key: "time", text: "Time", name: "number" }, { text: "", name: "barcell" },
+      { text: "Lines", name: "place.wide" }, ...(isMeasured ? [{ key: "time", text: "Time", name: "number" }] : []), { text: "", name: "barcell" },
       { key: "flops", text: "Flops", name: "number.wide" }, { key: "bytes", text: "Bytes", name: "number.wide" },
     ], this.sorted, (k) => this.sort(k)));
     this.list.element.setAttribute("aria-rowcount", order.length);

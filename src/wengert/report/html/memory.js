@@ -39,15 +39,26 @@ const memory = {
     new ResizeObserver(() => this.paint()).observe(this.map);
   },
 
-  /** Bytes that live at each kernel. */
+  /** Bytes that live at each kernel. What is written over a value that is read for the last time has its bytes. */
   liveBytes() {
-    const changes = new Float64Array(this.kernels + 1);
-    for (const { first, last, nbytes } of report.memory.stored) {
-      changes[Math.max(0, first)] += nbytes;
-      changes[Math.min(this.kernels, Math.max(last, first) + 1)] -= nbytes;
+    const changes = new Float64Array(this.kernels + 1), shared = new Float64Array(this.kernels + 1);
+    const beginning = new Map();
+    for (const s of report.memory.stored) {
+      changes[Math.max(0, s.first)] += s.nbytes;
+      changes[Math.min(this.kernels, Math.max(s.last, s.first) + 1)] -= s.nbytes;
+      if (s.offset < 0) continue;
+      if (!beginning.has(s.first)) beginning.set(s.first, []);
+      beginning.get(s.first).push(s);
+    }
+    for (const s of report.memory.stored) {
+      if (s.offset < 0 || s.first === s.last) continue;
+      for (const next of beginning.get(s.last) || []) {
+        const both = Math.min(s.offset + s.nbytes, next.offset + next.nbytes) - Math.max(s.offset, next.offset);
+        if (both > 0) shared[s.last] += both;
+      }
     }
     let sum = 0;
-    return Array.from({ length: this.kernels }, (_, k) => (sum += changes[k]));
+    return Array.from({ length: this.kernels }, (_, k) => (sum += changes[k]) - shared[k]);
   },
 
   /** The values that a choice lists: those at a moment, residuals or all, the largest first. */

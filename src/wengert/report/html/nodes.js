@@ -192,6 +192,15 @@ function leafEdges(leaves) {
       if (from && from !== to) edges.push({ from, to, value: v });
     }
   });
+  // A body hangs on the step of its loop or branch by its first step.
+  const firsts = new Set();
+  report.steps.forEach((step, s) => {
+    const owner = ownerOfFrame.get(step.frame);
+    const from = leaves.get(`s${owner}`), to = leaves.get(`s${s}`);
+    if (owner === undefined || firsts.has(step.frame) || !from || !to) return;
+    firsts.add(step.frame);
+    edges.push({ from, to, value: -1 });
+  });
   return edges;
 }
 

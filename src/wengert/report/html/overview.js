@@ -70,10 +70,10 @@ function tiles() {
   const callbacks = report.kernels.filter((kernel) => kernel.kind === "callback").length;
   const [there, way] = [mainMetric.of(forwardCost), mainMetric.of(backwardCost)];
   return h("dl.tiles", {},
-    tile("One run", time(seconds), seconds === null ? "not measured"
-      : hasBackward ? `${time(forwardCost.time_s)} forward, ${time(backwardCost.time_s)} back` : "",
-    there + way > 0 && bar(there, way, there + way)),
-    tile("Arithmetic", flops(work), rate(work, flops)),
+    isMeasured && tile("One run", time(seconds), hasBackward ? `${time(forwardCost.time_s)} forward, ${time(backwardCost.time_s)} back` : "",
+      there + way > 0 && bar(there, way, there + way)),
+    tile("Arithmetic", flops(work), isMeasured ? rate(work, flops) : way > 0 ? `${flops(there)} forward, ${flops(way)} back` : "",
+      !isMeasured && way > 0 && bar(there, way, there + way)),
     tile("Memory traffic", bytes(moved), moved > 0 ? `${digits(work / moved)}${NBSP}flop a byte` : ""),
     tile("Peak memory", bytes(report.memory.peak_bytes), `arena ${bytes(report.memory.arena_bytes)}`),
     tile("Kernels", count(report.kernels.length),
@@ -108,7 +108,7 @@ const overview = {
       h("div.columns", {},
         h("div.side", {}, h("section.card", {},
           h("h2", {}, "What to write instead"),
-          advice.length ? list : nothing("Nothing slow was found: no callbacks, no copies, no loop that stayed in steps."),
+          advice.length ? list : nothing("Nothing slow was found."),
           advice.length > 8 && h("button", {
             type: "button",
             click: (event) => { event.target.remove(); list.append(...advice.slice(8).map(adviceCard)); },
@@ -125,7 +125,7 @@ const overview = {
             link(`${x.k}`, "kernel", x.k), h("code", {}, kernelWords(x.kernel)),
             h("span.number", {}, mainMetric.show(x.cost)),
             bar(x.cost, 0, kernelMost)))),
-          h("section.card", {}, h("h2", {}, "Measured on"), h("dl.about", {}, Object.entries(report.about).map(
+          h("section.card", {}, h("h2", {}, isMeasured ? "Measured on" : "Compiled on"), h("dl.about", {}, Object.entries(report.about).map(
             ([key, text]) => [h("dt", {}, key), h("dd", {}, text)])))))));
   },
   update() {},
@@ -140,7 +140,9 @@ function legend(...entries) {
 function kernelWords(kernel) {
   if (!kernel.fused.length) return kernel.name;
   const ops = kernel.fused.length > 12 ? [...kernel.fused.slice(0, 12), `… ${kernel.fused.length - 12} more`] : kernel.fused;
-  return ops.length === 1 && kernel.name === ops[0] ? kernel.name : `${kernel.name}: ${ops.join(" · ")}`;
+  // A fused kernel's name is its ops once more.
+  const isSaid = kernel.name === ops[0] || kernel.name.startsWith("fused ");
+  return (isSaid ? "" : `${kernel.name}: `) + ops.join(" · ");
 }
 
 /** What lives when the most does, and how much that is. */

@@ -73,6 +73,19 @@ report.files.forEach((file, f) => {
 });
 for (const guard of report.guards) if (guard.step >= 0) guardsOfStep.set(guard.step, guard);
 
+/** By frame of a body, "while, body": the loop or branch that it belongs to, which stands on the tape just before it. */
+const ownerOfFrame = new Map();
+report.steps.forEach((step, s) => {
+  for (let f = step.frame; f >= 0 && report.frames[f] && !ownerOfFrame.has(f); f = report.frames[f].parent) {
+    const { what, parent } = report.frames[f];
+    const op = /^\w+(?=, )/.exec(what);
+    if (!op) continue;
+    let owner = s - 1;
+    while (owner >= 0 && !(report.steps[owner].op === op[0] && report.steps[owner].frame === parent)) owner -= 1;
+    ownerOfFrame.set(f, owner);
+  }
+});
+
 const isMeasured = report.cost.time_s !== null;
 const hasBackward = report.steps.some((step) => step.role === "cotangent");
 const usedFiles = report.files.map((_, f) => f).filter((f) => report.files[f].text.length > 0);

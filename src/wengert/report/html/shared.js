@@ -39,6 +39,15 @@ const kindBadge = (kind) => badge(kind, KINDS[kind] || "");
 
 const roleBadge = (role) => (role ? badge(ROLES[role] ?? role, ROLES[role] ?? "") : null);
 
+/** The role of the step that makes a value: "" for what the function computes. */
+const roleOf = (value) => (report.steps[value.step] ? report.steps[value.step].role : "");
+
+/** Whether a value takes part in the derivative; what a derivative computes is not asked. */
+function activityBadge(value) {
+  if (value.is_active) return badge("active", "good");
+  return roleOf(value) ? roleBadge(roleOf(value)) : badge("inactive");
+}
+
 /** A choice of one of a few, as a row of buttons. */
 function choice(label, options, chosen, choose) {
   return h("div.choice", { role: "group", "aria-label": label }, Object.entries(options).map(([name, text]) =>

@@ -46,8 +46,9 @@ const marks = new Map();
 function mark(file, line, name, text, title) {
   const key = lineKey(file, line);
   if (!marks.has(key)) marks.set(key, []);
-  const there = marks.get(key);
-  if (there.length < 3) there.push({ name, text, title });
+  const there = marks.get(key), known = there.find((m) => m.text === text);
+  if (known) { known.many += 1; known.title += `\n${title}`; }
+  else there.push({ name, text, title, many: 1 });
 }
 report.advice.forEach((advice) => mark(advice.file, advice.line, "warn", "slow", advice.text));
 report.loops.forEach((loop) => mark(loop.file, loop.line, loop.became ? "good" : "warn", loop.became || "unrolled", loop.why));
@@ -101,7 +102,7 @@ const source = {
     },
     h("span.lineno", {}, number),
     h("span.text.code", {}, highlighted(text, { quote })),
-    h("span.marks", {}, (marks.get(key) || []).map((m) => h(`span.badge.${m.name}`, { title: m.title }, m.text))),
+    h("span.marks", {}, (marks.get(key) || []).map((m) => h(`span.badge.${m.name}`, { title: m.title }, m.many > 1 ? `${m.many} × ${m.text}` : m.text))),
     h(`span.number.wide${faint(there)}`, {}, there > 0 ? metric.show(there) : ""),
     h(`span.number.wide${faint(way)}`, {}, way > 0 ? metric.show(way) : ""),
     h(`span.number${faint(there + way)}`, {}, there + way > 0 ? metric.show(there + way) : ""),

@@ -27,10 +27,10 @@ const flops = (n) => scaled(n, ["", "k", "M", "G", "T"], "flop");
 const count = (n) => n.toLocaleString("en");
 const plural = (n, word, words = word + "s") => `${count(n)}${NBSP}${n === 1 ? word : words}`;
 
-/** A share of 1 as "62 %"; what is small but not nothing is "<1 %". */
+/** A share of 1 as "62 %"; what is little but not nothing is "<1 %", and what is nearly all ">99 %". */
 function percent(x) {
   if (!(x > 0)) return "0" + NBSP + "%";
-  return (x < 0.01 ? "<1" : String(Math.round(100 * x))) + NBSP + "%";
+  return (x < 0.01 ? "<1" : x > 0.99 && x < 1 ? ">99" : String(Math.round(100 * x))) + NBSP + "%";
 }
 
 /** The three measures of a cost, with the name, how it is written and how it is read from a cost. */

@@ -9,7 +9,8 @@ const values = {
     all: ["All", () => true],
     residual: ["Residuals", (_, v) => storedOf.has(v) && report.memory.stored[storedOf.get(v)].is_residual],
     active: ["Active", (value) => value.is_active],
-    inactive: ["Inactive", (value) => !value.is_active && value.kind !== "literal"],
+    inactive: ["Inactive", (value) => !value.is_active && !roleOf(value)],
+    derivative: ["Of derivatives", (value) => Boolean(roleOf(value))],
     argument: ["Arguments", (value) => value.kind === "argument" || value.kind === "captured"],
     result: ["Results", (value) => value.is_result],
   },
@@ -43,7 +44,7 @@ const values = {
     return h(`div${isChosen ? ".chosen" : ""}`, { "aria-selected": String(Boolean(isChosen)) },
       h("span.name.code", {}, value.name), h("span.type", { title: value.type }, value.type), h("span.number", {}, bytes(value.nbytes)),
       h("span.op.code", {}, step ? step.op : value.kind), h("span.place", {}, step ? lineLink(step.file, step.line) || "" : ""),
-      h("span.kind", {}, value.is_active ? badge("active", "good") : badge("inactive"), value.is_result && badge("result", "result")),
+      h("span.kind", {}, activityBadge(value), value.is_result && badge("result", "result")),
       h("span.text", { title: this.reason(v) }, this.reason(v)));
   },
 
