@@ -67,12 +67,14 @@ def arguments_of(mark: pytest.Mark, item: pytest.Item) -> tuple[Any, ...]:
 @pytest.fixture(autouse=True)
 def checked_tapes_and_machine_code() -> Iterator[None]:
     """``config.check`` is on: an ill-formed tape fails where it is made, not where it is run. ``config.tiered`` is off:
-    machine code answers every call, which is what there is to test; tests of first calls turn it on."""
-    before, (config.check, config.tiered) = (config.check, config.tiered), (True, False)
+    machine code answers every call, which is what there is to test; tests of first calls turn it on. Tracebacks are
+    whole: who mends wengert looks for its lines."""
+    before = config.check, config.tiered, config.traceback
+    config.check, config.tiered, config.traceback = True, False, "full"
     try:
         yield
     finally:
-        config.check, config.tiered = before
+        config.check, config.tiered, config.traceback = before
 
 
 @pytest.fixture

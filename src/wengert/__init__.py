@@ -27,11 +27,19 @@ from wengert.errors import PerformanceWarning, SolverWarning
 from wengert.higher.primitive import not_implemented, primitive
 from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check
+from wengert.tracebacks import fold as _fold
 from wengert.tracing.interception.intercept import interceptions
 from wengert.tree import register
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # so that editors know the names, and say where there is none
+    from wengert import graph as graph
+    from wengert import nn as nn
+    from wengert import ode as ode
+    from wengert import optimize as optimize
+    from wengert import report as report
     from wengert.report import explain, smooth
+
+    __version__: str
 
 # Imported when they are asked for: who differentiates needs none of them.
 _ON_TOP = ("graph", "nn", "ode", "optimize", "report")
@@ -41,17 +49,29 @@ _IN_REPORT: tuple[str, ...] = (
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version  # takes as long to import as half of NumPy
+def _get(name: str) -> Any:
+    try:
+        if name == "__version__":
+            from importlib.metadata import version  # takes as long to import as half of NumPy
 
-        return version("wengert")
-    if name in _ON_TOP or name in _IN_REPORT:
-        from importlib import import_module
+            return version("wengert")
+        if name in _ON_TOP or name in _IN_REPORT:
+            from importlib import import_module
 
-        package = import_module("wengert.report" if name in _IN_REPORT else f"wengert.{name}")
-        return getattr(package, name) if name in _IN_REPORT else package
-    return expect.missing("wengert", [*__all__, *_ON_TOP])(name)
+            package = import_module("wengert.report" if name in _IN_REPORT else f"wengert.{name}")
+            return getattr(package, name) if name in _IN_REPORT else package
+        return expect.missing("wengert", [*__all__, *_ON_TOP])(name)
+    except Exception as error:  # any: it goes on, with a shorter traceback
+        _fold(error)
+        raise
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _get
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_ON_TOP, *_IN_REPORT]
 
 
 __all__ = [

@@ -5,18 +5,18 @@ Read at the moment of use, so that setting ``wengert.config.check = True`` takes
 
 from __future__ import annotations
 
-import os
+from os import environ as _environ
 
-check: bool = os.environ.get("WENGERT_CHECK", "0") == "1"
+check: bool = _environ.get("WENGERT_CHECK", "0") == "1"
 """Check every tape after every transform and pass (``WENGERT_CHECK=1``). The tests turn it on."""
 
-verify: bool = os.environ.get("WENGERT_VERIFY", "0") == "1"
+verify: bool = _environ.get("WENGERT_VERIFY", "0") == "1"
 """Compare every kernel, when it is made or loaded, with the references of its steps on operands that are hard to get
 right (``WENGERT_VERIFY=1``): some ten milliseconds a kernel. A difference raises InternalError."""
 
 
 def _count(variable: str, default: int) -> int:
-    text = os.environ.get(variable, "") or str(default)
+    text = _environ.get(variable, "") or str(default)
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise ValueError(f"the environment variable {variable} is {text!r}; expected a whole number of at least 1")
     return int(text)
@@ -33,25 +33,44 @@ snapshot_bytes: int = 8192
 """A captured array of at most this many bytes is copied when it meets an un-jitted trace. A larger one may not be
 written until the trace ends: copying it would make touching a large constant expensive."""
 
-cache_dir: str | None = os.environ.get("WENGERT_CACHE_DIR")
+cache_dir: str | None = _environ.get("WENGERT_CACHE_DIR")
 """Where compiled kernels are kept between processes; None, the user's cache folder; "" keeps none
 (``WENGERT_CACHE_DIR``)."""
 
 cache_bytes: int = 256 * 1024 * 1024
 """How large that folder may grow; what was written longest ago goes first."""
 
-target: str = os.environ.get("WENGERT_TARGET", "")
+target: str = _environ.get("WENGERT_TARGET", "")
 """The processor that machine code is made for: "x86-64-v2" (vectors of 16 bytes), "x86-64-v3" (32 bytes, AVX2, FMA),
 "x86-64-v4" (64 bytes, AVX-512), or "", this machine's own (``WENGERT_TARGET``). Code that is made already stays."""
 
-native: bool = os.environ.get("WENGERT_NATIVE", "1") == "1"
+native: bool = _environ.get("WENGERT_NATIVE", "1") == "1"
 """Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``)."""
 
 threads: int = _count("WENGERT_THREADS", 1)
 """How many threads share a large step, when wengert is imported; later, :func:`wengert.set_threads`. Results do not
 depend on it (``WENGERT_THREADS``)."""
 
-tiered: bool = os.environ.get("WENGERT_TIERED", "1") == "1"
+tiered: bool = _environ.get("WENGERT_TIERED", "1") == "1"
 """Answer un-jitted calls of a structure that is new by NumPy, without waiting for a compiler, until it has earned
 machine code: at the same call in every run. Last digits may change then, as docs/how-it-works.md says. Off, the first
 call waits, and the same inputs give the same bits from the first call on (``WENGERT_TIERED=0``)."""
+
+traceback: str = _environ.get("WENGERT_TRACEBACK", "") or "short"
+"""Which frames the traceback of an error shows: "short", the user's and other libraries'; "full", wengert's as well
+(``WENGERT_TRACEBACK=full``)."""
+
+__all__ = [
+    "cache_bytes",
+    "cache_dir",
+    "check",
+    "max_paths",
+    "max_programs",
+    "native",
+    "snapshot_bytes",
+    "target",
+    "threads",
+    "tiered",
+    "traceback",
+    "verify",
+]

@@ -6,10 +6,10 @@ The first line stands alone. :func:`message` lays the parts out; nothing else fo
 
 from __future__ import annotations
 
-import linecache
-import math
+import linecache as _linecache
+import math as _math
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import suppress as _suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def in_short(x: Any, limit: int = 60) -> str:
     'an integer of 401 digits'
     """
     if isinstance(x, int) and x.bit_length() > 3 * limit:
-        digits = int(x.bit_length() * math.log10(2)) + 1
+        digits = int(x.bit_length() * _math.log10(2)) + 1
         return f"an integer of {digits} digits"
     try:
         text = repr(x)
@@ -305,7 +305,7 @@ def in_short(x: Any, limit: int = 60) -> str:
 
 
 def _at(source: Source) -> str:
-    code = linecache.getline(source.file, source.line).strip()
+    code = _linecache.getline(source.file, source.line).strip()
     return f"  at     {source.file}:{source.line}, in {source.function}:   {code}"
 
 
@@ -318,5 +318,5 @@ def say_where(error: Exception, source: Source | None) -> None:
         return
     notes = getattr(error, "__notes__", None)
     if not isinstance(notes, list) or not any(str(note).startswith("  at ") for note in notes):
-        with suppress(Exception):  # the user's own error must be shown, even if it takes no note
+        with _suppress(Exception):  # the user's own error must be shown, even if it takes no note
             error.add_note(_at(source))

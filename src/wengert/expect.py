@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 import numpy as np
 
 from wengert.errors import ArgumentError, ShapeError, UnknownImportError, UnknownNameError, in_short, message
+from wengert.tracebacks import fold
 
 _Kind = tuple[Callable[[Any], Any], str]
 """A check, which returns the value as the function takes it or raises, and words for the values that it takes."""
@@ -713,32 +714,36 @@ def _door(f: Any, where: str, method: bool = False) -> Any:
 
     @functools.wraps(f)
     def door(*args: Any, **kwargs: Any) -> Any:
-        places, names, every, rest, known_names, most = _checks_of(number)
-        n = len(args)
-        if most is not None and n > most:
-            raise _too_many(number, args)
-        for k, known, check in places:
-            if k >= n:
-                break
-            x = args[k]
-            if id(type(x)) not in known and (found := check(x)) is not x:
-                args = (*args[:k], found, *args[k + 1 :])
-        if every is not None and n > rest:
-            _, known, check = every
-            for x in args[rest:]:
-                if id(type(x)) not in known:
-                    args = (*args[:rest], *map(check, args[rest:]))
+        try:
+            places, names, every, rest, known_names, most = _checks_of(number)
+            n = len(args)
+            if most is not None and n > most:
+                raise _too_many(number, args)
+            for k, known, check in places:
+                if k >= n:
                     break
-        if not kwargs:
-            return f(*args)
-        for name, x in kwargs.items():
-            one = names.get(name)
-            if one is None:
-                if known_names is not None and name not in known_names:
-                    raise _unknown_keyword(number, name)
-            elif id(type(x)) not in one.known:
-                kwargs[name] = one.check(x)
-        return f(*args, **kwargs)
+                x = args[k]
+                if id(type(x)) not in known and (found := check(x)) is not x:
+                    args = (*args[:k], found, *args[k + 1 :])
+            if every is not None and n > rest:
+                _, known, check = every
+                for x in args[rest:]:
+                    if id(type(x)) not in known:
+                        args = (*args[:rest], *map(check, args[rest:]))
+                        break
+            if not kwargs:
+                return f(*args)
+            for name, x in kwargs.items():
+                one = names.get(name)
+                if one is None:
+                    if known_names is not None and name not in known_names:
+                        raise _unknown_keyword(number, name)
+                elif id(type(x)) not in one.known:
+                    kwargs[name] = one.check(x)
+            return f(*args, **kwargs)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return door
 
@@ -769,14 +774,18 @@ def missing(module: str, known: Iterable[str]) -> Callable[[str], Any]:
     """
 
     def get(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        from wengert.other_names import unknown_name  # tables that only errors need
+        try:
+            if name.startswith("__"):
+                raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            from wengert.other_names import unknown_name  # tables that only errors need
 
-        what = unknown_name(module, name, known)
-        if _is_import() and find_spec(f"{module}.{name}") is None:
-            raise UnknownImportError(what, name=module)  # of an AttributeError Python would show its own message
-        raise UnknownNameError(what, name=name)
+            what = unknown_name(module, name, known)
+            if _is_import() and find_spec(f"{module}.{name}") is None:
+                raise UnknownImportError(what, name=module)  # of an AttributeError Python would show its own message
+            raise UnknownNameError(what, name=name)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return get
 

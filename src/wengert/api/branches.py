@@ -8,12 +8,12 @@ Python's own branches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from wengert import tree
-from wengert.api.named import F, function_name, made_by
+from wengert.api.named import F, P, R, function_name, made_by
 from wengert.api.recording import record_body, results_of
 from wengert.errors import DTypeError, MutationError, ShapeError, StructureError, message
 from wengert.expect import checked
@@ -21,6 +21,7 @@ from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.recording import RecordedBody, aval_of, leaves_of
 from wengert.tape import Aval, Var
+from wengert.tracebacks import fold
 from wengert.tracing.emit import inlined, record
 from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
@@ -30,7 +31,7 @@ ONE_TRUTH = ["np.all(...) or np.any(...) of it"]
 
 
 @checked
-def checkpoint(f: F) -> F:
+def checkpoint(f: Callable[P, R]) -> Callable[P, R]:
     """Return ``f`` so that the way back keeps its arguments alone: it runs again where its derivative is computed.
 
     Less memory for more time: nothing within is stored.
@@ -54,15 +55,19 @@ def checkpoint(f: F) -> F:
 
     @made_by(checkpoint, f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        if current_trace() is None:
-            return f(*args, **kwargs)
-        return choose("checkpoint", np.int64(0), [lambda *operands: f(*operands, **kwargs)], args)
+        try:
+            if current_trace() is None:
+                return f(*args, **kwargs)
+            return choose("checkpoint", np.int64(0), [lambda *operands: f(*operands, **kwargs)], args)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return checkpointed
 
 
 @checked
-def cond(pred: Array, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: Array, true_fun: Callable[..., R], false_fun: Callable[..., R], *operands: Any) -> R:
     """Return ``true_fun(*operands)`` if ``pred``, else ``false_fun(*operands)``, decided when the program runs.
 
     Within a traced function both are recorded, as one step; the one that is not taken costs nothing. Within
@@ -95,7 +100,7 @@ def cond(pred: Array, true_fun: Callable[..., Any], false_fun: Callable[..., Any
 
 
 @checked
-def switch(index: Array, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: Array, branches: Sequence[Callable[..., R]], *operands: Any) -> R:
     """Return ``branches[index](*operands)``, with ``index`` clipped to those there are; else it is as :func:`cond`.
 
     Parameters
@@ -155,7 +160,7 @@ def choose(name: str, index: Any, functions: Sequence[Callable[..., Any]], opera
 
 
 @checked
-def joined(f: F) -> F:
+def joined(f: Callable[P, R]) -> Callable[P, R]:
     """Return ``f`` so that its paths join where it returns: an ``if`` in it is a branch of the recorded program.
 
     Within a traced function ``f`` is recorded by itself, and where it looks at the truth of a traced value, for both
@@ -178,27 +183,31 @@ def joined(f: F) -> F:
 
     @made_by(joined, f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        leaves, treedef = tree.flatten((args, kwargs))
-        traced = [k for k, x in enumerate(leaves) if type(x) is Tracer and x.constant() is None]
-        if not traced:
-            return f(*args, **kwargs)
+        try:
+            leaves, treedef = tree.flatten((args, kwargs))
+            traced = [k for k, x in enumerate(leaves) if type(x) is Tracer and x.constant() is None]
+            if not traced:
+                return f(*args, **kwargs)
 
-        def of_traced(*given: Any) -> Any:
-            new = list(leaves)
-            for k, x in zip(traced, given, strict=True):
-                new[k] = x
-            args, kwargs = tree.unflatten(treedef, new)
-            return f(*args, **kwargs)
+            def of_traced(*given: Any) -> Any:
+                new = list(leaves)
+                for k, x in zip(traced, given, strict=True):
+                    new[k] = x
+                new_args, new_kwargs = tree.unflatten(treedef, new)
+                return cast(F, f)(*new_args, **new_kwargs)
 
-        given = [leaves[k] for k in traced]
-        body = record_body(
-            function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1], is_certain=True
-        )
-        if body.written:
-            raise MutationError(
-                message(f"joined: {function_name(f)} writes an argument", tries=["a copy: np.array(x)"])
+            given = [leaves[k] for k in traced]
+            body = record_body(
+                function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1], is_certain=True
             )
-        return tree.unflatten(body.treedef, inlined(body.tape, [*body.constants, *given]))
+            if body.written:
+                raise MutationError(
+                    message(f"joined: {function_name(f)} writes an argument", tries=["a copy: np.array(x)"])
+                )
+            return tree.unflatten(body.treedef, inlined(body.tape, [*body.constants, *given]))
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return call
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
 
 from wengert import tree
 from wengert.ad.forward import jvp as jvp_of_tape
@@ -13,13 +13,14 @@ from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.auxiliary import Aux, split_aux, with_aux, with_aux_tree
 from wengert.api.chosen import Chosen, choose
 from wengert.api.linear import Linear, checked_like
-from wengert.api.named import F, function_name, made_by
+from wengert.api.named import AuxValue, F, P, R, function_name, made_by
 from wengert.api.recording import record_for_transform
 from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
 from wengert.expect import checked
 from wengert.ops.control import stop_gradient as stop_gradient_op
 from wengert.passes.number_guards import without_guards
 from wengert.runtime.execute import Transform, execute, transformed
+from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.emit import record
 from wengert.tracing.record import Recording, input_of
@@ -27,10 +28,46 @@ from wengert.tracing.tracer import Tracer
 from wengert.tracing.ways import steps_of
 
 
+@overload
+def value_and_grad(
+    f: Callable[P, tuple[R, AuxValue]],
+    argnums: int | Sequence[int] = 0,
+    *,
+    wrt: F | None = None,
+    has_aux: Literal[True],
+    nan_safe: bool = False,
+) -> Callable[P, tuple[tuple[R, AuxValue], Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, R],
+    argnums: int = 0,
+    *,
+    wrt: F | None = None,
+    has_aux: Literal[False] = False,
+    nan_safe: bool = False,
+) -> Callable[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, R],
+    argnums: Sequence[int],
+    *,
+    wrt: None = None,
+    has_aux: Literal[False] = False,
+    nan_safe: bool = False,
+) -> Callable[P, tuple[R, tuple[Any, ...]]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, R],
+    argnums: int | Sequence[int] = 0,
+    *,
+    wrt: F | None = None,
+    has_aux: bool = False,
+    nan_safe: bool = False,
+) -> Callable[P, tuple[R, Any]]: ...
 @checked
 def value_and_grad(
     f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
-) -> F:
+) -> Any:
     """Return the function that computes the value of ``f`` and its gradient.
 
     Parameters
@@ -72,22 +109,26 @@ def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_sa
 
     @made_by(value_and_grad if with_value else grad, f, **options)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
-        aux = Aux()
-        inputs = [input_of(x) for x in leaves]
-        run = (lambda way: with_aux(f, call(way), aux)) if has_aux else call
-        recording = record_for_transform(f, run, inputs, steps=steps)
-        _check_scalar(f, recording, has_aux)
-        n = len(leaves)
-        transform = (gradient_of_tape, (tuple(range(n)), nan_safe))
-        outs = execute(recording, (transform,), leaves)
-        first = len(outs) - n
-        gradient = tree.unflatten(treedef, outs[first:])
-        if not with_value:
-            return (gradient, aux.give(outs[1:first])) if has_aux else gradient
-        if has_aux:
-            return (outs[0], aux.give(outs[1:first])), gradient
-        return tree.unflatten(recording.out_treedef, outs[:first]), gradient
+        try:
+            call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
+            aux = Aux()
+            inputs = [input_of(x) for x in leaves]
+            run = (lambda way: with_aux(f, call(way), aux)) if has_aux else call
+            recording = record_for_transform(f, run, inputs, steps=steps)
+            _check_scalar(f, recording, has_aux)
+            n = len(leaves)
+            transform = (gradient_of_tape, (tuple(range(n)), nan_safe))
+            outs = execute(recording, (transform,), leaves)
+            first = len(outs) - n
+            gradient = tree.unflatten(treedef, outs[first:])
+            if not with_value:
+                return (gradient, aux.give(outs[1:first])) if has_aux else gradient
+            if has_aux:
+                return (outs[0], aux.give(outs[1:first])), gradient
+            return tree.unflatten(recording.out_treedef, outs[:first]), gradient
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return value_and_gradient
 
@@ -110,10 +151,46 @@ def _check_scalar(f: F, recording: Recording, has_aux: bool) -> None:
     )
 
 
+@overload
+def grad(
+    f: Callable[P, tuple[Any, AuxValue]],
+    argnums: int | Sequence[int] = 0,
+    *,
+    wrt: F | None = None,
+    has_aux: Literal[True],
+    nan_safe: bool = False,
+) -> Callable[P, tuple[Any, AuxValue]]: ...
+@overload
+def grad(
+    f: Callable[P, Any],
+    argnums: int = 0,
+    *,
+    wrt: F | None = None,
+    has_aux: Literal[False] = False,
+    nan_safe: bool = False,
+) -> Callable[P, Any]: ...
+@overload
+def grad(
+    f: Callable[P, Any],
+    argnums: Sequence[int],
+    *,
+    wrt: None = None,
+    has_aux: Literal[False] = False,
+    nan_safe: bool = False,
+) -> Callable[P, tuple[Any, ...]]: ...
+@overload
+def grad(
+    f: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    wrt: F | None = None,
+    has_aux: bool = False,
+    nan_safe: bool = False,
+) -> Callable[P, Any]: ...
 @checked
 def grad(
     f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
-) -> F:
+) -> Any:
     """Return the function that computes the gradient of ``f``, a function that returns one real number.
 
     Parameters and errors are those of :func:`value_and_grad`; with ``has_aux`` it returns ``(gradient, aux)``.
@@ -152,6 +229,16 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
     return chosen, aux, recording
 
 
+@overload
+def vjp(
+    f: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, nan_safe: bool = False
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@overload
+def vjp(
+    f: Callable[..., tuple[R, AuxValue]], *primals: Any, has_aux: Literal[True], nan_safe: bool = False
+) -> tuple[R, Callable[[Any], tuple[Any, ...]], AuxValue]: ...
+@overload
+def vjp(f: F, *primals: Any, has_aux: bool, nan_safe: bool = False) -> Any: ...
 @checked
 def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> Any:
     """Return ``f(*primals)`` and its pullback, ``ct -> (cotangent of each primal, ...)``.
@@ -203,7 +290,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> A
 
 
 @checked
-def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
+def linearize(f: Callable[..., R], *primals: Any, nan_safe: bool = False) -> tuple[R, Callable[..., R]]:
     """Return ``f(*primals)`` and the linear function of tangents ``(*dprimals) -> dvalue`` at that point.
 
     The function keeps what it needs, so each call costs no run of ``f``: for many tangents it is cheaper than
@@ -235,13 +322,17 @@ def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
     linear = Linear(tape, outs[n_out:], "the tangent", chosen.treedef, recording.out_treedef)
 
     def pushforward(*tangents: Any) -> Any:
-        return linear(tangents)
+        try:
+            return linear(tangents)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return tree.unflatten(recording.out_treedef, outs[:n_out]), pushforward
 
 
 @checked
-def jvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> tuple[Any, Any]:
+def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> tuple[R, R]:
     """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
 
     Parameters

@@ -15,6 +15,7 @@ from wengert.errors import DTypeError, StructureError, message
 from wengert.expect import checked
 from wengert.higher.recording import aval_of
 from wengert.tape import Aval
+from wengert.tracebacks import fold
 from wengert.tracing.arguments import array, as_dtype
 from wengert.tracing.stack import current_trace
 
@@ -130,10 +131,14 @@ def implicit(f: Callable[..., Any], solver: Callable[[Any, Any], Any]) -> Callab
     """
 
     def solve(y0: Any, *args: Any) -> Any:
-        if current_trace() is None:
-            of_y = lambda y: f(y, *args)
-            return solver(Equations(of_y, jacobian(of_y)), y0)
-        return _recorded(f, solver, y0, args)
+        try:
+            if current_trace() is None:
+                of_y = lambda y: f(y, *args)
+                return solver(Equations(of_y, jacobian(of_y)), y0)
+            return _recorded(f, solver, y0, args)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     solve.__name__ = getattr(f, "__name__", "solve")
     return solve

@@ -12,6 +12,7 @@ from wengert.api.chosen import is_number
 from wengert.errors import DTypeError, ShapeError, StructureError, message
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Tape
+from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.record import Recording
 from wengert.tracing.tracer import Tracer
@@ -32,16 +33,20 @@ class Linear:
         return {f"residual {k}": x for k, x in enumerate(self._residuals)}
 
     def __call__(self, given: Any) -> Any:
-        difference = tree.mismatch(self._in_def, given)
-        if difference is not None:
-            raise StructureError(message(f"{self._names}: {difference}"))
-        leaves = foreign.flatten(given)[0]
-        values = [
-            checked_like(x, aval, lambda k=k: f"{self._names}{tree.path(self._in_def, k)}")
-            for k, (x, aval) in enumerate(zip(leaves, self._avals, strict=True))
-        ]
-        outs = execute(self._recording, (), self._residuals, values)
-        return tree.unflatten(self._recording.out_treedef, outs)
+        try:
+            difference = tree.mismatch(self._in_def, given)
+            if difference is not None:
+                raise StructureError(message(f"{self._names}: {difference}"))
+            leaves = foreign.flatten(given)[0]
+            values = [
+                checked_like(x, aval, lambda k=k: f"{self._names}{tree.path(self._in_def, k)}")
+                for k, (x, aval) in enumerate(zip(leaves, self._avals, strict=True))
+            ]
+            outs = execute(self._recording, (), self._residuals, values)
+            return tree.unflatten(self._recording.out_treedef, outs)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
 
 def checked_like(x: Any, aval: Aval, path: Callable[[], str]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from wengert import config, tree
 from wengert.api.chosen import is_number
-from wengert.api.named import F, function_name, made_by
+from wengert.api.named import F, P, function_name, made_by
 from wengert.api.recording import record_for_transform
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, ShapeError, StructureError, UnsupportedFunctionError, in_short, message
@@ -21,6 +21,7 @@ from wengert.expect import checked, given, meant_as_argument
 from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Lit, Tape, structure
+from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.emit import record
 from wengert.tracing.looking import evaluate
@@ -32,7 +33,7 @@ Array = ArrayLike
 
 
 @checked
-def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
+def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: int = 0) -> Callable[P, Any]:
     """Return the function that applies ``f`` to a whole batch of arguments at once, without a Python loop.
 
     Parameters
@@ -60,52 +61,56 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
 
     @made_by(vmap, f, in_axes=in_axes, out_axes=out_axes)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, treedef = foreign.flatten((args, kwargs))
-        axes = _leaf_axes(in_axes, args, kwargs)
-        size = _batch_size(f, leaves, axes, treedef)
-        inputs: list[Input] = []
-        values: list[Any] = []
-        traced: list[int] = []
-        for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
-            if axis is None:
-                continue
-            if not is_number(x) or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiubc"):
-                where = tree.path(treedef, k)
-                what = f"vmap of {function_name(f)}: the arguments{where} are {given(x)}, which is not a batch"
-                raise DTypeError(message(what))
-            array: Any = x if type(x) is Tracer else np.asarray(x)
-            moved = np.moveaxis(array, axis, 0)
-            # One example, for code that needs to see a value's type. It is a scalar where the batch is a vector.
-            first: Any = None
-            if size:
-                first = partial(_first_of, moved) if type(moved) is Tracer else moved[0]
-            lent = x if type(x) is Tracer else None
-            inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1, lent=lent))
-            values.append(moved)
-            traced.append(k)
-        shared = [x if axis is None else None for x, axis in zip(leaves, axes, strict=True)]
+        try:
+            leaves, treedef = foreign.flatten((args, kwargs))
+            axes = _leaf_axes(in_axes, args, kwargs)
+            size = _batch_size(f, leaves, axes, treedef)
+            inputs: list[Input] = []
+            values: list[Any] = []
+            traced: list[int] = []
+            for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
+                if axis is None:
+                    continue
+                if not is_number(x) or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiubc"):
+                    where = tree.path(treedef, k)
+                    what = f"vmap of {function_name(f)}: the arguments{where} are {given(x)}, which is not a batch"
+                    raise DTypeError(message(what))
+                array: Any = x if type(x) is Tracer else np.asarray(x)
+                moved = np.moveaxis(array, axis, 0)
+                # One example, for code that needs to see a value's type. It is a scalar where the batch is a vector.
+                first: Any = None
+                if size:
+                    first = partial(_first_of, moved) if type(moved) is Tracer else moved[0]
+                lent = x if type(x) is Tracer else None
+                inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1, lent=lent))
+                values.append(moved)
+                traced.append(k)
+            shared = [x if axis is None else None for x, axis in zip(leaves, axes, strict=True)]
 
-        def run(way: Way) -> F:
-            def call(*tracers: Any) -> Any:
-                function, given, _ = way(f, shared, {})
-                new = list(given)
-                for k, t in zip(traced, tracers, strict=True):
-                    new[k] = t
-                a, kw = tree.unflatten(treedef, new)
-                return function(*a, **kw)
+            def run(way: Way) -> F:
+                def call(*tracers: Any) -> Any:
+                    function, given, _ = way(f, shared, {})
+                    new = list(given)
+                    for k, t in zip(traced, tracers, strict=True):
+                        new[k] = t
+                    a, kw = tree.unflatten(treedef, new)
+                    return function(*a, **kw)
 
-            return call
+                return call
 
-        recording = record_for_transform(
-            f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once", steps=steps
-        )
-        flags = (*[True] * len(values), *[False] * len(recording.implicit))
-        outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
-        for x in outs if out_axes != 0 else ():
-            check_axes(f"vmap of {function_name(f)}", x, out_axes, "a result")
-        if out_axes != 0:
-            outs = [np.moveaxis(x, 0, out_axes) for x in outs]
-        return tree.unflatten(recording.out_treedef, outs)
+            recording = record_for_transform(
+                f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once", steps=steps
+            )
+            flags = (*[True] * len(values), *[False] * len(recording.implicit))
+            outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
+            for x in outs if out_axes != 0 else ():
+                check_axes(f"vmap of {function_name(f)}", x, out_axes, "a result")
+            if out_axes != 0:
+                outs = [np.moveaxis(x, 0, out_axes) for x in outs]
+            return tree.unflatten(recording.out_treedef, outs)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return mapped
 

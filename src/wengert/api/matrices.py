@@ -15,13 +15,14 @@ from wengert.ad.partition import keep_outputs
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.chosen import choose
 from wengert.api.derivatives import grad, jvp
-from wengert.api.named import F, function_name, made_by
+from wengert.api.named import F, P, function_name, made_by
 from wengert.api.recording import record_for_transform
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, message
 from wengert.expect import checked
 from wengert.runtime.execute import Transform, execute
 from wengert.tape import Aval, Tape
+from wengert.tracebacks import fold
 from wengert.tracing.emit import new_constant
 from wengert.tracing.record import input_of
 from wengert.tracing.stack import current_trace
@@ -30,14 +31,14 @@ from wengert.tracing.ways import Way, steps_of
 
 @checked
 def jacobian(
-    f: F,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     *,
     wrt: F | None = None,
     mode: str | None = None,
     real: bool = False,
     nan_safe: bool = False,
-) -> F:
+) -> Callable[P, Any]:
     """Return the function that computes the Jacobian of ``f``: for each output ``y`` and input ``x``, float[*y, *x].
 
     The structure is that of the value, with that of the argument in place of each leaf.
@@ -75,45 +76,49 @@ def jacobian(
 
     @made_by(jacobian, f, argnums=argnums, wrt=wrt, mode=mode, real=real, nan_safe=nan_safe)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
-        if real:
-            call, leaves = _of_parts(call, leaves)
-        recording = record_for_transform(f, call, [input_of(x) for x in leaves], steps=steps)
-        tape = recording.tape
-        ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
-        _check_inexact(f, outs)
-        _check_holomorphic(f, tape, len(leaves))
-        n_in, n_out = sum(a.size for a in ins), sum(a.size for a in outs)
-        forward = is_forward(tape, n_in, n_out) if mode is None else mode == "forward"
-        if any(a.dtype.kind == "c" for a in outs) and any(a.dtype.kind != "c" for a in ins):
-            if mode == "reverse":
-                raise DTypeError(
-                    message(
-                        f"jacobian: {function_name(f)} returns complex numbers for real arguments, and mode='reverse' "
-                        "gives the derivative of their real parts alone",
-                        tries=["mode='forward'", "real=True, for real and imaginary parts"],
+        try:
+            call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
+            if real:
+                call, leaves = _of_parts(call, leaves)
+            recording = record_for_transform(f, call, [input_of(x) for x in leaves], steps=steps)
+            tape = recording.tape
+            ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
+            _check_inexact(f, outs)
+            _check_holomorphic(f, tape, len(leaves))
+            n_in, n_out = sum(a.size for a in ins), sum(a.size for a in outs)
+            forward = is_forward(tape, n_in, n_out) if mode is None else mode == "forward"
+            if any(a.dtype.kind == "c" for a in outs) and any(a.dtype.kind != "c" for a in ins):
+                if mode == "reverse":
+                    raise DTypeError(
+                        message(
+                            f"jacobian: {function_name(f)} returns complex numbers for real arguments, and "
+                            "mode='reverse' gives the derivative of their real parts alone",
+                            tries=["mode='forward'", "real=True, for real and imaginary parts"],
+                        )
                     )
-                )
-            forward = True
-        along, size = (ins, n_in) if forward else (outs, n_out)
-        wrt_inputs = tuple(range(len(leaves)))
-        if forward:
-            transform: Transform = (jvp_of_tape, (wrt_inputs, None, nan_safe))
-        else:
-            transform = (vjp_of_tape, (wrt_inputs, tuple(range(len(outs))), "given", False, nan_safe))
-        flags = (*[False] * len(tape.inputs), *[True] * len(along))
-        transforms = (transform, (keep_outputs, (len(outs),)), (batch_of_tape, (flags, size)))
-        rows = execute(recording, transforms, leaves, _basis(along, size))
-        blocks: list[list[Any]] = []
-        for k, y in enumerate(outs):
-            blocks.append([])
-            for j, x in enumerate(ins):
-                if forward:
-                    block = np.moveaxis(_rows_of(rows[k], ins, j), 0, -1)
-                else:
-                    block = _rows_of(rows[j], outs, k)
-                blocks[k].append(np.reshape(block, (*y.shape, *x.shape)))
-        return tree.unflatten(recording.out_treedef, [tree.unflatten(treedef, row) for row in blocks])
+                forward = True
+            along, size = (ins, n_in) if forward else (outs, n_out)
+            wrt_inputs = tuple(range(len(leaves)))
+            if forward:
+                transform: Transform = (jvp_of_tape, (wrt_inputs, None, nan_safe))
+            else:
+                transform = (vjp_of_tape, (wrt_inputs, tuple(range(len(outs))), "given", False, nan_safe))
+            flags = (*[False] * len(tape.inputs), *[True] * len(along))
+            transforms = (transform, (keep_outputs, (len(outs),)), (batch_of_tape, (flags, size)))
+            rows = execute(recording, transforms, leaves, _basis(along, size))
+            blocks: list[list[Any]] = []
+            for k, y in enumerate(outs):
+                blocks.append([])
+                for j, x in enumerate(ins):
+                    if forward:
+                        block = np.moveaxis(_rows_of(rows[k], ins, j), 0, -1)
+                    else:
+                        block = _rows_of(rows[j], outs, k)
+                    blocks[k].append(np.reshape(block, (*y.shape, *x.shape)))
+            return tree.unflatten(recording.out_treedef, [tree.unflatten(treedef, row) for row in blocks])
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return jacobian_of
 
@@ -180,7 +185,9 @@ def _rows_of(rows: Any, avals: Sequence[Aval], j: int) -> Any:
 
 
 @checked
-def hessian(f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan_safe: bool = False) -> F:
+def hessian(
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan_safe: bool = False
+) -> Callable[P, Any]:
     """Return the function that computes the second derivatives of ``f``, which returns one real number.
 
     It is float[*x, *x] for an argument float[*x]; for pytrees it has the structure of the argument, with that of the

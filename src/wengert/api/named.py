@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import WRAPPER_ASSIGNMENTS, WRAPPER_UPDATES, partial, wraps
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from wengert.attributes import held
 from wengert.runtime.jit import standing_name
 
 F = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+AuxValue = TypeVar("AuxValue")
 
 
 def function_name(f: F) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 
 from wengert import passes, tree
-from wengert.api.named import F, function_name, made_by
+from wengert.api.named import F, P, R, function_name, made_by
 from wengert.errors import NotDifferentiableError, ShapeError, StructureError, message
-from wengert.expect import checked, given, require
+from wengert.expect import checked, given
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.look import look_at, of_program
 from wengert.runtime.program import Program
 from wengert.tape import Aval, Tape
+from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.record import Input, Recording, record_call
 from wengert.tracing.signature import signature_of
@@ -27,8 +28,24 @@ DType = Any
 """A dtype, by any of its names."""
 
 
+class Traced(Protocol[P]):
+    """The function that :func:`trace` returns; its arguments are those of the function, or specs of them."""
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Tape: ...
+    @overload
+    def __call__(self, *args: Any, **kwargs: Any) -> Tape: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Tape: ...
+
+
+class Jits(Protocol):
+    """The decorator that :func:`jit` returns where it is given options alone."""
+
+    def __call__(self, f: Callable[P, R], /) -> Jit[P, R]: ...
+
+
 @checked
-def trace(f: F) -> F:
+def trace(f: Callable[P, Any]) -> Traced[P]:
     """Return the function that records ``f`` for given arguments, and returns the tape: ``print(wg.trace(f)(*args))``.
 
     Arguments may be :func:`specs <spec>`; then no array is needed, and none is read.
@@ -47,11 +64,15 @@ def trace(f: F) -> F:
 
     @made_by(trace, f)
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
-        leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
-        if any(type(x) is Aval for x in leaves):
-            return _recorded_abstractly(f, args, kwargs).tape
-        whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))
-        return number_guards(whole.tape)
+        try:
+            leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
+            if any(type(x) is Aval for x in leaves):
+                return _recorded_abstractly(f, args, kwargs).tape
+            whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))
+            return number_guards(whole.tape)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return tape_of
 
@@ -85,7 +106,7 @@ def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
 
 
 @checked
-def spec_of(f: F) -> F:
+def spec_of(f: Callable[P, Any]) -> Callable[..., Any]:
     """Return the function that gives the :func:`spec` of each array that ``f`` returns, in their tree.
 
     Nothing is computed. Arrays among the arguments are looked at for shape and dtype alone, so specs will do; numbers
@@ -104,8 +125,12 @@ def spec_of(f: F) -> F:
 
     @made_by(spec_of, f)
     def specs(*args: Any, **kwargs: Any) -> Any:
-        recording = _recorded_abstractly(f, args, kwargs)
-        return tree.unflatten(recording.out_treedef, [a.aval for a in recording.tape.outputs])
+        try:
+            recording = _recorded_abstractly(f, args, kwargs)
+            return tree.unflatten(recording.out_treedef, [a.aval for a in recording.tape.outputs])
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     return specs
 
@@ -151,14 +176,22 @@ def compile(tape: Tape) -> Program:
     >>> program(np.zeros(2))
     array([2., 2.])
     """
-    if not isinstance(tape, Tape):
-        tries = ["wg.compile(wg.trace(f)(*args)), the one path that these arguments take", "wg.jit(f), all of them"]
-        what = f"compile: tape is {given(tape)}; expected a Tape"
-        raise StructureError(message(what, tries=tries if callable(tape) else tries[:1]))
-    promised = [c for c in tape.captures if c.is_constant]
-    return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
+    try:
+        if not isinstance(tape, Tape):
+            tries = ["wg.compile(wg.trace(f)(*args)), the one path that these arguments take", "wg.jit(f), all of them"]
+            what = f"compile: tape is {given(tape)}; expected a Tape"
+            raise StructureError(message(what, tries=tries if callable(tape) else tries[:1]))
+        promised = [c for c in tape.captures if c.is_constant]
+        return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
+    except Exception as error:  # any: it goes on, with a shorter traceback
+        fold(error)
+        raise
 
 
+@overload
+def jit(f: Callable[P, R], *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Jit[P, R]: ...
+@overload
+def jit(f: None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Jits: ...
 @checked
 def look(f: Any) -> F:
     """Return the function that says what a call of ``f`` would run, and why: what :func:`wengert.explain` reads.
@@ -227,22 +260,26 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, re
     return partial(Jit, **options) if f is None else Jit(f, **options)
 
 
+@overload
+def fastmath(f: Callable[P, R]) -> Jit[P, R]: ...
+@overload
+def fastmath(f: None = None) -> Jits: ...
 @checked
-def fastmath() -> Callable[[F], Jit]:
-    """Return a decorator as :func:`jit`, for programs that may compute some functions faster and less exactly.
+def fastmath(f: F | None = None) -> Any:
+    """Compile ``f`` as :func:`jit` does, to programs that may compute some functions faster and less exactly.
 
     ``exp`` and ``expit`` are then within 2 units in the last place, ``tanh`` within 3 (float64) or 5 (float32),
-    ``log_expit`` and ``logaddexp`` within 2; results that would be subnormal are 0. Everything else is as ever. The
-    decorator raises ArgumentError for what is no function.
+    ``log_expit`` and ``logaddexp`` within 2; results that would be subnormal are 0. Everything else is as ever.
+    ``@wg.fastmath`` and ``@wg.fastmath()`` are the same.
 
     Examples
     --------
     >>> import numpy as np, wengert as wg
-    >>> step = wg.fastmath()(wg.grad(lambda x: np.sum(np.tanh(x))))
+    >>> step = wg.fastmath(wg.grad(lambda x: np.sum(np.tanh(x))))
     >>> step(np.array([0.0, 1.0]))
     array([1.        , 0.41997434])
     """
-    return lambda f: Jit(require("fastmath", "f", f, "F"), is_fast=True)
+    return partial(Jit, is_fast=True) if f is None else Jit(f, is_fast=True)
 
 
 @checked

@@ -25,6 +25,8 @@ being edited; ``order`` sorts, ``edits`` changes, ``inheriting`` carries paramet
 ``widths``, which changes them.
 """
 
+from typing import TYPE_CHECKING
+
 import wengert as wg
 from wengert.graph.blocks import ValueAndGrad
 from wengert.graph.chains import from_chain
@@ -64,7 +66,8 @@ __all__ = [
     "Fixed",
 ]
 
-__getattr__ = wg.expect.missing(__name__, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = wg.expect.missing(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, update_wrapper
-from typing import Any
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Var, current_builder, splice
+from wengert.tracebacks import fold
 from wengert.tracing.emit import record, trace_of
 from wengert.tracing.interception.intercept import opened
 from wengert.tracing.lifting import check_dtype, lift
@@ -108,17 +109,27 @@ def keywords(settings: Sequence[Setting]) -> dict[str, Any]:
     return {s.name: s.value for s in settings if s.name != NUMBERS}
 
 
-class Primitive:
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Primitives(Protocol):
+    """The decorator that :func:`primitive` returns where it is given options alone."""
+
+    def __call__(self, f: Callable[P, R], /) -> Primitive[P, R]: ...
+
+
+class Primitive(Generic[P, R]):
     """A Python function that is one op on the tape; made by :func:`primitive`.
 
     It takes arrays and numbers by position and returns an array or number, or a tuple of them. Keyword arguments are
     hashable settings, handed to the function and its rules.
     """
 
-    def __init__(self, f: Callable[..., Any], type_rule: Callable[..., Any] | None = None) -> None:
+    def __init__(self, f: Callable[P, R], type_rule: Callable[..., Any] | None = None) -> None:
         update_wrapper(self, f)
         self.__name__: str = getattr(f, "__name__", "primitive")
-        self._f = f
+        self._f: Callable[..., Any] = f
         self._type_rule = type_rule
         self._types: dict[Any, tuple[tuple[Aval, ...], bool]] = {}
         self._pullback: Callable[..., Any] | None = None
@@ -179,14 +190,18 @@ class Primitive:
 
     # ------------------------------------------------------------------------------------------------- calling
 
-    def __call__(self, *args: Any, **settings: Any) -> Any:
+    def __call__(self, *args: P.args, **settings: P.kwargs) -> R:
         if not any(type(x) is Tracer for x in args):
             trace = current_trace()
             if trace is not None and any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
                 raise self._misused(trace, "a traced value is given by keyword, or inside of a container")
             if trace is None or not self._op.may_vary:
                 with suspended():
-                    return self._f(*args, **settings)
+                    try:
+                        return self._f(*args, **settings)
+                    except Exception as error:  # any: it goes on, with a shorter traceback
+                        fold(error)
+                        raise
         trace, all_constant = trace_of(args)
         trace = trace or recorder_of_none()
         for k, x in enumerate(args):
@@ -210,7 +225,8 @@ class Primitive:
             result = results if len(out) > 1 else results[0]
         else:
             result = record(self._op, args, params)
-        return (result,) if is_tuple and len(out) == 1 else result
+        answer: Any = (result,) if is_tuple and len(out) == 1 else result
+        return answer
 
     def _misused(self, trace: Trace, what: str) -> UnsupportedFunctionError:
         tries = ["arrays and numbers by position, hashable settings by keyword"]
@@ -506,6 +522,10 @@ def _take_captures(builder: Any, captures: Sequence[Any]) -> list[Atom]:
     return taken
 
 
+@overload
+def primitive(f: Callable[P, R], *, type: Callable[..., Any] | None = None) -> Primitive[P, R]: ...
+@overload
+def primitive(f: None = None, *, type: Callable[..., Any] | None = None) -> Primitives: ...
 @checked
 def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] | None = None) -> Any:
     """Make any Python function one op, opaque to tracing, with rules of your own. It is a decorator.

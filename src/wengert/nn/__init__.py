@@ -5,6 +5,8 @@ Nothing here is special to the compiler: ``np.tanh(x @ w.T + b)`` in your own co
 [out, in, *kernel].
 """
 
+from typing import TYPE_CHECKING
+
 import wengert as wg
 from wengert.nn import random
 from wengert.nn.activations import (
@@ -136,7 +138,8 @@ __all__ = [
     "grid_sample",
 ]  # fmt: skip
 
-__getattr__ = wg.expect.missing(__name__, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = wg.expect.missing(__name__, __all__)
 
 
 def __dir__() -> list[str]:

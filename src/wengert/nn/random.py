@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,7 +24,8 @@ Seed = int
 Shape = Sequence[int]
 
 __all__ = ["bernoulli", "key", "normal", "split", "uniform"]
-__getattr__ = wg.expect.missing(__name__, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = wg.expect.missing(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -1,12 +1,15 @@
 """Differential equations: ``solve_ivp`` as SciPy's, compiled, and differentiable in all that it is given."""
 
+from typing import TYPE_CHECKING
+
 import wengert as wg
 from wengert.ode.solution import OdeResult
 from wengert.ode.solve import solve_ivp
 
 __all__ = ["OdeResult", "solve_ivp"]
 
-__getattr__ = wg.expect.missing(__name__, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = wg.expect.missing(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -37,6 +37,18 @@ class OdeResult(OptimizeResult):
     (True, True, True)
     """
 
+    t: np.ndarray[Any, Any]
+    y: np.ndarray[Any, Any]
+    sol: Solution | None
+    t_events: list[Any] | None
+    y_events: list[Any] | None
+    nfev: Any
+    njev: Any
+    nlu: Any
+    status: Any
+    message: str
+    success: Any
+
 
 class Solution:
     """y as a function of t: ``sol(t)`` of shape (n,), or (n, m) for m times."""

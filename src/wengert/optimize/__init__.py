@@ -1,5 +1,7 @@
 """Optimisers as pure functions on trees, steps of training as one program, and SciPy's minimisers on trees."""
 
+from typing import TYPE_CHECKING
+
 import wengert as wg
 from wengert.optimize import schedules
 from wengert.optimize.minimisation import minimize
@@ -31,7 +33,8 @@ __all__ = [
     "minimize", "step",
 ]  # fmt: skip
 
-__getattr__ = wg.expect.missing(__name__, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = wg.expect.missing(__name__, __all__)
 
 
 def __dir__() -> list[str]:

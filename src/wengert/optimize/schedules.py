@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ Schedule = Callable[[Any], Any]
 Count = int
 
 __all__ = ["constant", "cosine", "exponential", "linear", "one_cycle", "piecewise", "warm_up"]
-__getattr__ = wg.expect.missing(__name__, __all__)
+if not TYPE_CHECKING:
+    __getattr__ = wg.expect.missing(__name__, __all__)
 
 
 def __dir__() -> list[str]:

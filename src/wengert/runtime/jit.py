@@ -14,8 +14,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from wengert.runtime.paths import Paths
 from wengert.runtime.plain import NotTraced, OwnArrays, answered_by, is_refusal, warn_slow
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
+from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.counted import Counts, RunCounts
 from wengert.tracing.emit import own_array
@@ -120,7 +121,31 @@ def standing_name(f: Callable[..., Any]) -> str | None:
     return f.__qualname__ if found is f else None
 
 
-class Jit(_native.Dispatcher):
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
+
+if TYPE_CHECKING:
+
+    class _Signed(_native.Dispatcher, Generic[P, R]):
+        """A call takes what the function takes, and ``out=``. The class of C++ cannot be generic by itself."""
+
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        @overload
+        def __call__(self, *args: Any, out: Any, **kwargs: Any) -> R: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+else:
+
+    class _SignedDispatcher(_native.Dispatcher):
+        __class_getitem__ = classmethod(GenericAlias)
+
+    _Signed = _SignedDispatcher
+
+
+class Jit(_Signed[P, R]):
     """The callable that ``wg.jit`` returns. ``__wrapped__`` is the user's function.
 
     The native runtime takes calls first: it compares arguments and surroundings with the entries installed last, and
@@ -131,7 +156,7 @@ class Jit(_native.Dispatcher):
 
     def __init__(
         self,
-        f: Callable[..., Any],
+        f: Callable[P, R],
         is_fast: bool = False,
         is_strict: bool = False,
         donate: Callable[..., Any] | None = None,
@@ -148,7 +173,7 @@ class Jit(_native.Dispatcher):
         self._own_arrays = OwnArrays()
         self._bare: set[Any] = set()  # kinds of arguments of calls that the function itself must answer
         self._told: set[str] = set()  # warnings that were given
-        self.__wrapped__ = f
+        self.__wrapped__: Callable[..., Any] = f
         self.__name__ = held(f, "__name__", type(f).__name__)
         self.__qualname__ = held(f, "__qualname__", self.__name__)
         self.__doc__ = held(f, "__doc__")
@@ -159,6 +184,10 @@ class Jit(_native.Dispatcher):
         self._stats = Stats()
         self._calls_forgotten = 0
 
+    @overload
+    def __get__(self, owner: None, cls: type | None = None) -> Jit[P, R]: ...
+    @overload
+    def __get__(self: Jit[Concatenate[S, Q], R], owner: S, cls: type | None = None) -> Callable[Q, R]: ...
     def __get__(self, owner: object, cls: type | None = None) -> Any:
         """Bind a decorated method: ``self`` becomes the first argument."""
         return self if owner is None else partial(self, owner)
@@ -171,10 +200,10 @@ class Jit(_native.Dispatcher):
     def _options(self) -> tuple[Any, ...]:
         return self._is_fast, self._is_strict, self._donate, self._is_rolled
 
-    def __copy__(self) -> Jit:
+    def __copy__(self) -> Jit[P, R]:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Jit:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Jit[P, R]:
         return self
 
     def __repr__(self) -> str:
@@ -196,37 +225,45 @@ class Jit(_native.Dispatcher):
             self._stats = Stats()
             self._calls_forgotten = self.calls
 
-    def program(self, *args: Any, **kwargs: Any) -> Program:
+    def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:
         """The program that this call would run; the function is traced now if that is needed.
 
         Then it runs once on traced values, and generators that it draws from are put back to their states; nothing of
         the caller's is written, and no program is run.
         """
-        leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         try:
-            compiled, _ = self._run(kwargs, leaves, treedef, is_look=True)
-        except NotTraced as refusal:
-            raise refusal.why from None
-        return compiled.program
+            leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
+            try:
+                compiled, _ = self._run(kwargs, leaves, treedef, is_look=True)
+            except NotTraced as refusal:
+                raise refusal.why from None
+            return compiled.program
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     # ---------------------------------------------------------------------------------------------- calls
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Answer a call that fits none of the installed entries."""
-        if self._bare and not kwargs and _kinds(args) in self._bare and current_trace() is None:
-            self._stats.plain += 1
-            own = self._own_arrays.of(args)
-            result = self.__wrapped__(*own)
-            self._own_arrays.take_back(args, own)
-            return result
-        if self._has_own_out and "out" in kwargs:
-            raise StructureError(
-                message(
-                    f"{self.__name__} has a parameter out, but out= tells a compiled function where its results go",
-                    tries=["out by position", "another name for the parameter"],
+        try:
+            if self._bare and not kwargs and _kinds(args) in self._bare and current_trace() is None:
+                self._stats.plain += 1
+                own = self._own_arrays.of(args)
+                result = self.__wrapped__(*own)
+                self._own_arrays.take_back(args, own)
+                return result
+            if self._has_own_out and "out" in kwargs:
+                raise StructureError(
+                    message(
+                        f"{self.__name__} has a parameter out, but out= tells a compiled function where its results go",
+                        tries=["out by position", "another name for the parameter"],
+                    )
                 )
-            )
-        return self._answered(args, kwargs)
+            return self._answered(args, kwargs)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     def _inlined(self, kwargs: dict[str, Any], leaves: list[Any], treedef: tree.TreeDef) -> Any:
         """Call the function while an enclosing transform records its steps, on copies of the arrays that it writes."""
@@ -237,7 +274,11 @@ class Jit(_native.Dispatcher):
         self, token: Compiled, position: int, data: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Answer a call for which a guard of the program of ``token`` did not hold, so that it takes another path."""
-        return self._answered(args, kwargs, (token, token.program.missed(position, data)))
+        try:
+            return self._answered(args, kwargs, (token, token.program.missed(position, data)))
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     def _answered(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], missed: tuple[Compiled, GuardMiss] | None = None

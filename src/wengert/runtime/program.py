@@ -23,6 +23,7 @@ from wengert.runtime.assemble import KernelInfo, assemble
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Tape
+from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.tracer import Tracer
 
@@ -146,11 +147,15 @@ class Program:
         function would be taken that the tape did not record, or a captured array that was read-only when it was
         compiled can be written now.
         """
-        inputs = self._inputs(args, kwargs)
         try:
-            return self._result(self.run(inputs))
-        except GuardMiss as miss:
-            raise guard_error(self.tape, miss) from None
+            inputs = self._inputs(args, kwargs)
+            try:
+                return self._result(self.run(inputs))
+            except GuardMiss as miss:
+                raise guard_error(self.tape, miss) from None
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     def bind(self, *args: Any, out: Any = None, **kwargs: Any) -> Callable[[], Any]:
         """Bind the program to its arguments: ``call()`` reads them where they lie, and writes results into ``out``.
@@ -175,22 +180,26 @@ class Program:
         >>> call()
         array([10.,  4.])
         """
-        if self.executable is None:
-            raise StructureError(
-                message(f"{self.tape.name}: only native programs are bound; wengert.config.native is off")
-            )
-        inputs = self._inputs(args, kwargs)
-        if self._captures_vary:
-            inputs += [c.array for c in self.tape.captures]
-        if out is None:
-            targets = [np.empty(a.aval.shape, a.aval.dtype) for a in self.tape.outputs]
-            out = self._result(targets)
-        else:
-            targets = targets_of(out, self.tape)
         try:
-            return self.executable.bind(inputs, None, targets, out)
-        except ValueError as error:
-            raise LayoutError(message(f"{self.tape.name}: {error}")) from None
+            if self.executable is None:
+                raise StructureError(
+                    message(f"{self.tape.name}: only native programs are bound; wengert.config.native is off")
+                )
+            inputs = self._inputs(args, kwargs)
+            if self._captures_vary:
+                inputs += [c.array for c in self.tape.captures]
+            if out is None:
+                targets = [np.empty(a.aval.shape, a.aval.dtype) for a in self.tape.outputs]
+                out = self._result(targets)
+            else:
+                targets = targets_of(out, self.tape)
+            try:
+                return self.executable.bind(inputs, None, targets, out)
+            except ValueError as error:
+                raise LayoutError(message(f"{self.tape.name}: {error}")) from None
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
 
     def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Check the arguments, and return the arrays among them."""
