@@ -69,4 +69,4 @@ def draw(*images):
 
 if __name__ == "__main__":
     original = photograph()
-    draw(original, *restore(original)).savefig(Path(__file__).with_suffix(".png"), dpi=80)
+    draw(original, *restore(original)).savefig(Path(__file__).with_suffix(".png"), dpi=60)

@@ -74,4 +74,4 @@ def draw(*lenses):
 
 
 if __name__ == "__main__":
-    draw(*design()).savefig(Path(__file__).with_suffix(".png"), dpi=100)
+    draw(*design()).savefig(Path(__file__).with_suffix(".png"), dpi=70)

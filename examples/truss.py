@@ -1,4 +1,4 @@
-"""Find the lightest bridge: the cross-sections of 300 bars, of which most are not needed.
+"""Find the lightest bridge: the cross-sections of nearly 600 bars, of which most are not needed.
 
 Every pair of near nodes may have a bar. The stiffness matrix is assembled and solved with SciPy's sparse matrices, and
 the gradient of the compliance in all cross-sections costs one solution more.
