@@ -32,6 +32,7 @@ from wengert.passes.fuse import (
     SMALL_PRODUCT,
     fuse,
     kind_of,
+    why_apart,
 )
 from wengert.passes.plan.planner import plan
 from wengert.passes.simplify import drop_dead
@@ -477,3 +478,21 @@ def test_fusing_and_planning_an_unrolled_loop_is_linear_work(f: Any, x: Any) -> 
         profile.disable()
         calls[n] = sum(row.callcount for row in profile.getstats())
     assert calls[32] <= 1.15 * 4 * calls[8], calls
+
+
+def test_the_pass_says_why_two_steps_are_in_different_kernels() -> None:
+    def f(x: Any) -> Any:
+        total = np.sum(x)
+        y = np.exp(x - total)
+        return np.sum(y, axis=0), np.cumsum(y), y.reshape(2, 3) * np.ones((2, 3))
+
+    tape = wg.look(f)(np.ones(6)).program.tape
+    values = {i.op.name: i.outs[0] for i in reversed(tape.instrs)}  # the first of each name
+
+    def why(a: str, b: str) -> str:
+        return why_apart(tape, supports, values[a], values[b])
+
+    assert why("subtract", "exp") == ""
+    assert "must wait until all elements are added up" in why("sum", "subtract")
+    assert "cumsum is no elementwise step" in why("exp", "cumsum")
+    assert "is a view" in why("exp", "reshape")

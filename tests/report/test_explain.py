@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 
@@ -37,3 +40,62 @@ def test_a_function_that_cannot_be_compiled_is_explained() -> None:
     explanation = wg.explain(lambda x: len({x[0]: 1}) * x)(X)
     (advice,) = explanation.report.advice
     assert advice.what == "plain call" and "key of a dict" in advice.text
+
+
+def loss(w: Any, x: Any, n: Any) -> Any:
+    scale = np.sum(x)
+    y = np.exp(w * x) / np.sum(np.exp(w))
+    return np.sum(y * n) + np.sum(wg.stop_gradient(scale) * w)
+
+
+@pytest.fixture(scope="module")
+def explanation() -> Any:
+    return wg.explain(wg.grad(loss))(X, X, np.arange(5))
+
+
+def test_why_a_value_is_active_names_arguments_steps_and_its_cotangent(explanation: Any) -> None:
+    assert "a derivative is taken with respect to it. Its cotangent is v" in explanation.why_active("w")
+    assert "x is not active: no derivative is taken with respect to it" in explanation.why_active("x")
+    line = loss.__code__.co_firstlineno
+    answers = explanation.why_active(line + 2).split("\n")
+    assert any("it depends on w, by " in a and f"exp at test_explain.py:{line + 2}" in a for a in answers)
+    assert "depends on none of w" in explanation.why_active(line + 1)
+
+
+def test_why_a_value_is_kept_says_how_long_and_where(explanation: Any) -> None:
+    residuals = [s for s in explanation.report.memory.stored if s.is_residual]
+    name = explanation.report.values[residuals[0].value].name
+    assert "is a residual from kernel" in explanation.why_kept(name)
+    assert "the caller's memory" in explanation.why_kept("x")
+
+
+def test_why_steps_are_not_fused_is_answered_by_the_pass() -> None:
+    def f(x: Any) -> Any:
+        total = np.sum(x)
+        return np.exp(x - total), np.sort(x)
+
+    explanation = wg.explain(f)(X)
+    assert "are fused: kernel" in explanation.why_not_fused("v2", "v3")
+    assert "must wait until all elements are added up" in explanation.why_not_fused("v1", "v2")
+    assert "sort is no elementwise step" in explanation.why_not_fused("v3", "v4")
+    assert "is no step" in explanation.why_not_fused("x", "v1")
+
+
+def test_why_a_call_would_be_traced_again() -> None:
+    step = wg.jit(lambda x: x + 1)
+    assert "nothing has been traced before" in wg.explain(step)(X).why_traced_again()
+    step(X)
+    assert "would not be traced" in wg.explain(step)(X).why_traced_again()
+    assert "argument[0] is float64[3], not float64[5]" in wg.explain(step)(X[:3]).why_traced_again()
+
+
+def test_a_value_may_be_a_variable_of_the_tape_and_must_exist(explanation: Any) -> None:
+    assert explanation.why_active(explanation.program.tape.inputs[0]) == explanation.why_active("w")
+    with pytest.raises(wg.errors.StructureError, match="no value of loss is named by 'nothing'"):
+        explanation.why_active("nothing")
+
+
+def test_a_report_is_saved_as_json(explanation: Any, tmp_path: Path) -> None:
+    explanation.save(tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text())["title"] == "loss"
+    assert repr(explanation).startswith("<wengert.explain of loss: ") and "loss" in explanation.tree(0)

@@ -100,7 +100,80 @@ def _are_of_many_kinds(tape: Tape) -> bool:
     return len(kinds) * A_KERNEL > len(tape.instrs)
 
 
-def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
+def why_apart(tape: Tape, is_native: IsNative, first: Var, second: Var) -> str:
+    """Return the reason for which :func:`fuse` leaves the steps that make two values in different kernels; empty if it
+    makes one of them, or if one of the values is not on the tape."""
+    tape = drop_dead(tape)
+    number = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
+    if first not in number or second not in number:
+        return ""
+    pair = sorted([number[first], number[second]])
+    asked = Asked(*pair)
+    kinds = kinds_of(tape, is_native)
+    for k in pair:
+        if not kinds[k]:
+            name = tape.instrs[k].op.name
+            if tape.instrs[k].op.kernel.is_view:
+                return f"{name} is a view of its operand, for which nothing runs"
+            return f"{name} is no elementwise step, reduction or small product with native code, so it is done alone"
+    found = _fused(tape, kinds, False, asked)
+    if len(tape.instrs) > LONG and _are_of_many_kinds(found):
+        _fused(tape, kinds, True, asked)
+    return asked.why
+
+
+class Asked:
+    """A question to :func:`_fused`: why two instructions, by number, are not in one cluster."""
+
+    def __init__(self, first: int, second: int) -> None:
+        self.first, self.second = first, second
+        self.why = ""
+
+    def answer(
+        self,
+        tape: Tape,
+        kind: str,
+        home: Sequence[Cluster | None],
+        chosen: Cluster | None,
+        cluster_of: dict[Any, Cluster],
+        is_bounded: bool,
+    ) -> None:
+        """Say why the second did not join the cluster of the first, before that is closed."""
+        instr, c = tape.instrs[self.second], home[self.first]
+        name = instr.op.name
+        assert c is not None
+        if chosen is c:
+            self.why = ""
+            return
+        is_reader = any(cluster_of.get(a) is c for a in instr.ins)
+        if not c.is_open:
+            reader = next(
+                (
+                    i.op.name
+                    for k, i in enumerate(tape.instrs[: self.second])
+                    if k > self.first and home[k] is not c and any(cluster_of.get(a) is c for a in i.ins)
+                ),
+                "another step",
+            )
+            self.why = f"{reader} reads a value of that kernel before, and so the kernel had to be complete"
+        elif kind == "contraction":
+            self.why = f"{name} begins a kernel of its own, since its operands must be in memory"
+        elif kind == "fold":
+            (x,) = instr.ins
+            why = _refusal_of_fold(c, x.aval.shape, instr.params["axis"])
+            self.why = why or "neither reads an array that the other reads or makes"
+        elif instr.op.kernel.reads_beside:
+            self.why = "a stencil reads elements beside each other, which must be in memory"
+        elif not is_reader:
+            same = instr.outs[0].aval.shape == c.space
+            why = "the kernels may be split at other steps" if same else "they loop over different shapes"
+            self.why = f"neither reads a value of the other, and {why}"
+        else:
+            why = _refusal_of_map(c, instr.outs[0].aval.shape, instr, cluster_of, is_bounded)
+            self.why = why or "steps on single numbers stay apart where a program has very many of them"
+
+
+def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool, asked: Asked | None = None) -> Tape:
     """Do as ``fuse`` for a tape without dead instructions. ``are_bounded``: a cluster over small arrays may read few
     arrays from outside, so that clusters are of fewer kinds."""
     cluster_of: dict[Any, Cluster] = {}  # the cluster that makes each value
@@ -144,6 +217,8 @@ def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
             chosen = Cluster((), k)
             chosen.has_contraction, chosen.is_product = True, _is_product(instr)
             chosen.axes, chosen.kept = (), instr.outs[0].aval.shape
+        if asked is not None and k == asked.second:
+            asked.answer(tape, kind, home, chosen, cluster_of, are_bounded)
         for c in near:
             if c is not chosen:
                 c.is_open = False
@@ -219,19 +294,30 @@ def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
 def _takes_map(
     c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster], is_bounded: bool
 ) -> bool:
-    if c.steps >= MAX_MEMBERS or (c.is_product and not _is_cheap(instr)):
-        return False
+    return not _refusal_of_map(c, shape, instr, cluster_of, is_bounded)
+
+
+def _refusal_of_map(
+    c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster], is_bounded: bool
+) -> str:
+    """The reason for which a map does not join a cluster that makes one of its operands; empty if it may."""
+    if c.steps >= MAX_MEMBERS:
+        return f"a kernel has at most {MAX_MEMBERS} steps"
+    if c.is_product and not _is_cheap(instr):
+        return "it is too expensive for the tiles of a product of matrices, of whose code there are several copies"
     if is_bounded and _reads_too_many(c, _foreign(instr, c, cluster_of)):
-        return False
+        return "in a long program kernels of small arrays read few arrays each, so that they are of few kinds"
     mine = [a.aval.shape for a in instr.ins if cluster_of.get(a) is c]
     is_over_space = not c.has_contraction and shape == c.space and all(s == shape for s in mine)
     if c.kept is None:
-        return is_over_space
+        return "" if is_over_space else f"one loops over the shape {c.space}, the other over {shape}"
     if c.kept == c.space and not c.has_contraction:  # axes of length 1 were reduced: which is meant cannot be told
-        return False
+        return "only axes of length 1 were reduced"
     if all(s == c.kept for s in mine) and shape == c.kept:
-        return True
-    return is_over_space and not any(s == c.kept for s in mine)
+        return ""
+    if is_over_space and not any(s == c.kept for s in mine):
+        return ""
+    return "it needs the result of a reduction at every element, so it must wait until all elements are added up"
 
 
 def _reads_too_many(c: Cluster, others: set[Any]) -> bool:
@@ -257,15 +343,22 @@ def _foreign(instr: Instr, c: Cluster, cluster_of: dict[Any, Cluster]) -> set[An
 
 
 def _takes_fold(c: Cluster, shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
-    return (
-        c.is_open
-        and not c.has_contraction
-        and not c.has_edges
-        and c.steps < MAX_MEMBERS
-        and shape == c.space
-        and c.axes in (None, axes)
-        and c.kept != c.space
-    )
+    return c.is_open and not _refusal_of_fold(c, shape, axes)
+
+
+def _refusal_of_fold(c: Cluster, shape: tuple[int, ...], axes: tuple[int, ...]) -> str:
+    """The reason for which a reduction does not join an open cluster that loops over its operand; empty if it may."""
+    if c.has_contraction:
+        return "what follows a contraction in its kernel are maps alone"
+    if c.has_edges:
+        return "nothing is reduced in a stencil that has edges"
+    if c.steps >= MAX_MEMBERS:
+        return f"a kernel has at most {MAX_MEMBERS} steps"
+    if shape != c.space:
+        return f"one loops over the shape {c.space}, the other over {shape}"
+    if c.axes not in (None, axes):
+        return "the kernel reduces along other axes"
+    return "only axes of length 1 were reduced" if c.kept == c.space else ""
 
 
 def _merged(

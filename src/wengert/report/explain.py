@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import wengert as wg
-from wengert.report.data import Advice, ReportData
-from wengert.report.gather import Gatherer, empty
+from wengert.report import terminal
+from wengert.report.advice import of_calls
+from wengert.report.data import Cost, MemoryRow, ReportData
+from wengert.report.gather import Gatherer, about
+from wengert.report.loops import loop_around
+
+MOST = 8
+"""The values of one line about which a question is answered."""
 
 
 def explain(f: Any) -> Callable[..., Explanation]:
@@ -33,8 +40,9 @@ def explain(f: Any) -> Callable[..., Explanation]:
     >>> explanation = wg.explain(wg.grad(lambda x: np.sum(np.exp(x))))(np.ones(3))
     >>> [kernel.name for kernel in explanation.report.kernels]
     ['exp']
+    >>> print(explanation.why_active("x"))
+    x is active: a derivative is taken with respect to it. Its cotangent is v1.
     """
-
     look = wg.look(f)
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
@@ -48,15 +56,61 @@ def explain(f: Any) -> Callable[..., Explanation]:
 
 
 class Explanation:
-    """A report of what a function became for arguments of these types: ``print`` it, or ``save`` it as a page."""
+    """A report of what a function became for arguments of these types.
+
+    ``print`` shows it, in colours if rich is installed and it is printed by ``rich.print``; a notebook shows its page,
+    which :meth:`save` writes. ``report`` has its data; the methods ``why_...`` answer questions.
+
+    A value is named by its name in the printed tape ("v12"), by an argument ("x", 'W[0]'), by a variable of the tape,
+    or by the number of a line of the user's code, which stands for the values of that line.
+    """
 
     def __init__(self, look: Any, title: str, parameters: Sequence[str] = ()) -> None:
-        self.look = look
+        self._look = look
+        self._gathered: Gatherer | None = None
         if look.program is None:
-            why = look.why_plain
-            self.report: ReportData = empty(title, [Advice("plain call", -1, 0, why, "")])
+            nothing = MemoryRow(0, 0, -1, ())
+            empty = (), (), (), (), ()
+            self.report = ReportData(title, about(), Cost(), 0.0, *empty, nothing, (), (), (), tuple(of_calls(look)))
         else:
-            self.report = Gatherer(look, title, _names(look.program.tape, parameters)).report()
+            self._gathered = Gatherer(look, title, _names(look.program.tape, parameters))
+            self.report = self._gathered.report()
+
+    @property
+    def program(self) -> Any:
+        """The program that is explained; None if the function itself answers such calls."""
+        return self._look.program
+
+    # ------------------------------------------------------------------------------------------------ showing
+
+    def __str__(self) -> str:
+        return terminal.plain(self.report)
+
+    def __repr__(self) -> str:
+        r = self.report
+        return f"<wengert.explain of {r.title}: {len(r.steps)} steps, {len(r.kernels)} kernels>"
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        return terminal.for_rich(self.report)
+
+    def _repr_html_(self) -> str:
+        from wengert.report.page import fragment  # only here: it reads the page's parts
+
+        return fragment(self.report)
+
+    def tree(self, depth: int | None = None) -> str:
+        """Return the calls of the function as a tree, down to a depth, in text: see :func:`wengert.format_tree`."""
+        return "" if self._look.program is None else wg.format_tree(self._look.program.tape, depth)
+
+    def save(self, path: str | Path) -> None:
+        """Write the report as one HTML file, or as JSON if the name ends so."""
+        text = self.json() if str(path).endswith(".json") else self._page()
+        Path(path).write_text(text, encoding="utf-8")
+
+    def _page(self) -> str:
+        from wengert.report.page import page  # only here: it reads the page's parts
+
+        return page(self.report)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as dicts, lists, text and numbers."""
@@ -65,6 +119,145 @@ class Explanation:
     def json(self) -> str:
         """Return the report as JSON."""
         return json.dumps(self.as_json(), separators=(",", ":"))
+
+    # ---------------------------------------------------------------------------------------------- questions
+
+    def why_active(self, v: Any) -> str:
+        """Return why a value is active, or not: on which differentiated arguments it depends, and by which steps."""
+        return "\n".join([self._why_active(k) for k in self._values(v)])
+
+    def _why_active(self, k: int) -> str:
+        value = self.report.values[k]
+        if not value.is_active:
+            return f"{self._said(k)} is not active: {value.why}."
+        text = f"{self._said(k)} is active: {'it ' if value.why.startswith('depends') else ''}{value.why}"
+        through = self._way(k)
+        text += f", by {', '.join(through)}." if through else "."
+        if value.cotangent >= 0:
+            text += f" Its cotangent is {self.report.values[value.cotangent].name}."
+        return text
+
+    def _way(self, k: int) -> list[str]:
+        """The steps of the shortest way from an active argument to a value, the last ones."""
+        values, steps, way = self.report.values, self.report.steps, list[str]()
+        while values[k].step >= 0 and len(way) < MOST:
+            step = steps[values[k].step]
+            way.append(f"{step.op}{self._at(step.file, step.line)}")
+            active = [n for n in step.reads if values[n].is_active]
+            if not active:
+                break
+            k = min(active, key=lambda n: values[n].step)
+        return way[::-1]
+
+    def why_kept(self, v: Any) -> str:
+        """Return why a value is kept in memory, from when to when and for whom; or why it is not."""
+        return "\n".join([self._why_kept(k) for k in self._values(v)])
+
+    def _why_kept(self, k: int) -> str:
+        value, report = self.report.values[k], self.report
+        stored = [s for s in report.memory.stored if s.value == k]
+        if not stored:
+            return f"{self._said(k)} is not kept: {self._not_kept(k)}."
+        texts = []
+        for s in stored:
+            where = "an array of its own" if s.offset < 0 else f"the arena at byte {s.offset}"
+            first, last = report.kernels[s.first].name, report.kernels[s.last].name
+            what = "is a residual" if s.is_residual else "is kept"
+            kept = f"from kernel {s.first} ({first}) to kernel {s.last} ({last})"
+            texts.append(f"{self._said(k)}, {value.nbytes} bytes, {what} {kept} in {where}: {s.why}.")
+        return "\n".join(texts)
+
+    def _not_kept(self, k: int) -> str:
+        value, report = self.report.values[k], self.report
+        if value.kind in ("argument", "captured"):
+            return "it lies in the caller's memory, and is read there"
+        if value.kind == "literal":
+            return "it is written into the code"
+        step = report.steps[value.step]
+        if step.kernel >= 0:
+            return f"kernel {step.kernel} ({report.kernels[step.kernel].name}) has it in registers"
+        return "it is a view of another value, or passes have made another value of it"
+
+    def why_not_fused(self, a: Any, b: Any) -> str:
+        """Return why the steps that make two values are done by different kernels, or that one does both."""
+        first, second = self._values(a)[0], self._values(b)[0]
+        values, steps, report = self.report.values, self.report.steps, self.report
+        for k in (first, second):
+            if values[k].step < 0:
+                return f"{self._said(k)} is no step: nothing computes it."
+        one, other = steps[values[first].step], steps[values[second].step]
+        names = f"{self._said(first)} and {self._said(second)}"
+        if one.kernel == other.kernel != -1:
+            return f"{names} are fused: kernel {one.kernel} ({report.kernels[one.kernel].name}) makes both."
+        assert self._gathered is not None
+        variables = self._gathered.variables
+        why = self._look.why_not_fused(variables[first], variables[second])
+        if not why:
+            alone = [s for s in (one, other) if s.kernel >= 0 and report.kernels[s.kernel].kind != "loops"]
+            kinds = [f"{s.op} is done by {report.kernels[s.kernel].kind}, which does one step at a time" for s in alone]
+            why = (
+                kinds[0] if kinds else "passes have changed one of the steps, and it is not known which kernel does it"
+            )
+        return f"{names} are not fused: {why}."
+
+    def why_not_rolled(self, line: int) -> str:
+        """Return why the loop at, or around, a line of the user's code is not one step of the tape; or what it is."""
+        for file in self.report.files:
+            loop = loop_around(file.path, line)
+            for row in self.report.loops:
+                if self.report.files[row.file].path == file.path and row.line in (line, loop and loop.line):
+                    at = f"the loop{self._at(row.file, row.line)}"
+                    if row.became:
+                        count = "any number of" if row.iterations < 0 else str(row.iterations)
+                        return f"{at}, of {count} iterations, has become: {row.became}."
+                    return f"{at}, of {row.iterations} iterations, is on the tape step by step: {row.why}."
+        return f"no loop of which steps were recorded stands around line {line}, or it ran once or twice."
+
+    def why_traced_again(self) -> str:
+        """Return why this call would be traced anew, and for which reasons the function has more than one program."""
+        look, texts = self._look, list[str]()
+        texts += [f"this call would be traced: {why}." for why in look.why_traced_again]
+        if look.is_known:
+            texts.append("there is a program for this call: it would not be traced.")
+        texts += [f"it has more than one program: {why}." for why in look.kept_apart]
+        if look.stats.get("unrepeatable"):
+            texts.append(f"every call is traced: {look.stats['unrepeatable']}.")
+        if not texts:
+            texts = ["nothing has been traced before: this would be the function's first program."]
+        return "\n".join(texts)
+
+    # ------------------------------------------------------------------------------------------------- values
+
+    def _values(self, v: Any) -> list[int]:
+        """The numbers of the values that a question is about."""
+        if self._gathered is None:
+            raise wg.errors.StructureError(f"{self.report.title} has no program: {self._look.why_plain}")
+        if isinstance(v, str):
+            found = self._gathered.aliases.get(v)
+            if found is not None:
+                return [found]
+        elif isinstance(v, int):
+            numbers = [n for s in self.report.steps if s.line == v and not s.role for n in s.gives]
+            if numbers:
+                return numbers[:MOST]
+        elif v in self._gathered.number:
+            return [self._gathered.number[v]]
+        what = wg.errors.message(
+            f"explain: no value of {self.report.title} is named by {v!r}",
+            tries=['a name of the printed tape, "v3"', 'an argument, "x"', "the number of a line of the function"],
+        )
+        raise wg.errors.StructureError(what)
+
+    def _said(self, k: int) -> str:
+        """A value by its name and its line."""
+        value = self.report.values[k]
+        if value.step < 0:
+            return value.name
+        step = self.report.steps[value.step]
+        return f"{value.name} ({step.op}{self._at(step.file, step.line)})"
+
+    def _at(self, file: int, line: int) -> str:
+        return "" if file < 0 else f" at {self.report.files[file].path.rsplit('/', 1)[-1]}:{line}"
 
 
 def _parameters(f: Any) -> list[str]:

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import wengert as wg
+from wengert.report.advice import advice_of
 from wengert.report.data import (
-    Advice,
     Cost,
     FileRow,
     FrameRow,
@@ -30,6 +30,7 @@ from wengert.report.data import (
     StoredRow,
     ValueRow,
 )
+from wengert.report.loops import loop_around, unrolled
 
 BACKWARD = ("tangent", "cotangent")
 MOST_NAMED = 4
@@ -44,9 +45,12 @@ class Gatherer:
         self.program = look.program
         self.tape: Any = self.program.tape
         self.argument_names = argument_names
+        self.inputs = frozenset(self.tape.inputs)
         self.values: list[ValueRow] = []
         self.number: dict[Any, int] = {}
         """The number of each value, by variable, or by the key of a literal."""
+        self.variables: list[Any] = []
+        """The variable of each value, or the key of a literal."""
         self.steps: list[StepRow] = []
         self.instrs: list[Any] = []
         """The instruction of each step."""
@@ -58,6 +62,8 @@ class Gatherer:
         self.within: list[tuple[Any, ...]] = []
         """The instructions that each kernel does."""
         self.moved_bytes = [info.moved_bytes for info in self.program.kernels]
+        self.unrolled: dict[tuple[int, int], int] = {}
+        """The steps of each loop whose iterations are on the tape, by file and line."""
         self.types: dict[Any, str] = {}
         self.aliases: dict[str, int] = {}
         """Values by all of their names."""
@@ -70,7 +76,7 @@ class Gatherer:
         costs = self._costs()
         self.steps = [s._replace(cost=c) for s, c in zip(self.steps, costs, strict=True)]
         kernels = self._kernels()
-        return ReportData(
+        report = ReportData(
             title=self.title,
             about=about(),
             cost=Cost(None, sum([k.cost.flops for k in kernels]), sum([k.cost.moved_bytes for k in kernels])),
@@ -83,14 +89,17 @@ class Gatherer:
             memory=self._memory(),
             guards=self._guards(),
             paths=self._paths(),
-            loops=(),
+            loops=self._loops(),
             advice=(),
-        )._replace(files=self._files())
+        )
+        report = report._replace(advice=tuple(advice_of(self, report)))
+        return report._replace(files=self._files())
 
     # ------------------------------------------------------------------------------------------------ values
 
     def _value(self, key: Any, value: ValueRow) -> int:
         number = self.number[key] = len(self.values)
+        self.variables.append(key)
         self.values.append(value)
         self.aliases.setdefault(value.name, number)
         return number
@@ -132,6 +141,8 @@ class Gatherer:
         found = self.look.activity.get(v)
         if found is None:
             return False, ""
+        if found.is_active and v in self.inputs:
+            return True, "a derivative is taken with respect to it" if self.look.wrt else "the result depends on it"
         if found.is_active:
             return True, f"depends on {self._named(found.inputs)}"
         if found.is_discrete:
@@ -142,7 +153,7 @@ class Gatherer:
             source = found.by.source
             where = f" at {source.where}" if source is not None else ""
             return False, f"no derivative passes {found.by.op.name}{where}"
-        if v in self.tape.inputs:
+        if v in self.inputs:
             return False, "no derivative is taken with respect to it"
         if not self.look.wrt:
             return False, "depends on no argument"
@@ -362,6 +373,34 @@ class Gatherer:
             texts.append(", ".join(words) + (f" and {more} more" if more else ""))
         return tuple(texts)
 
+    # ------------------------------------------------------------------------------------------------- loops
+
+    def _loops(self) -> tuple[LoopRow, ...]:
+        found: dict[tuple[int, int], LoopRow] = {}
+        for step, instr in zip(self.steps, self.instrs, strict=True):
+            source = instr.source
+            if source is None or step.role:
+                continue
+            is_rolled = source.role.endswith("iterations")
+            if not is_rolled and not self._bodies(instr):
+                continue
+            loop = loop_around(source.file, source.line) if is_rolled else None
+            file, line = self._file(source.file), source.line if loop is None else loop.line
+            number = source.role.split(" ")[0]
+            iterations = int(number) if number.isdigit() else getattr(instr.params.get("loop"), "length", -1)
+            became = BECAME.get(step.op, "array steps" if is_rolled else "")
+            known = found.get((file, line))
+            if became and (known is None or known.became == "array steps"):
+                found[file, line] = LoopRow(file, line, iterations, became, "")
+        ran = {u.at: u for u in unrolled(self.look.recorded.instrs, ())} if self.look.recorded is not None else {}
+        for loop in unrolled(self.tape.instrs, self.look.not_rolled):
+            file = self._file(loop.at.file)
+            iterations = ran[loop.at].iterations if loop.at in ran else loop.iterations
+            if (file, loop.at.line) not in found:
+                self.unrolled[file, loop.at.line] = loop.steps
+                found[file, loop.at.line] = LoopRow(file, loop.at.line, iterations, "", loop.why)
+        return tuple([found[key] for key in sorted(found)])
+
     # ------------------------------------------------------------------------------------------------- files
 
     def _files(self) -> tuple[FileRow, ...]:
@@ -386,6 +425,9 @@ class Gatherer:
         forward, backward = [_total(costs) for costs in parts]
         return LineRow(number, forward, backward, tuple(steps))
 
+
+BECAME = {"scan": "scan", "while": "while", "sum": "sum"}
+"""The words for the loop that an op stands for."""
 
 SIGNS = {
     "greater": ">",
@@ -454,12 +496,3 @@ def about() -> dict[str, str]:
         "machine": platform.machine(),
         "threads": str(wg.get_threads()),
     }
-
-
-def empty(title: str, advice: Sequence[Advice] = (), look: Any = None) -> ReportData:
-    """Return the report of a function that has no program."""
-    del look
-    nothing = MemoryRow(0, 0, -1, ())
-    return ReportData(
-        title, about(), Cost(), 0.0, (), (), (), (), (), nothing, (), (), tuple[LoopRow, ...](), tuple(advice)
-    )

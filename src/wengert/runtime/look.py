@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import tree
+from wengert import passes, tree
 from wengert.ad.activity import Activity, reasons
+from wengert.codegen.lower import supports
 from wengert.errors import WengertError
 from wengert.notes import Notes, Unrolled, taken
 from wengert.ops.control import Expected, GuardMiss, guard, values_of
+from wengert.passes.fuse import why_apart
 from wengert.runtime.jit import WITHOUT_CODE, Jit
 from wengert.runtime.plain import NotTraced
 from wengert.runtime.program import Program
@@ -58,6 +60,18 @@ class Look(NamedTuple):
     not be traced."""
     is_known: bool = False
     """Whether the function had a program for this call."""
+    stats: Mapping[str, Any] = {}
+    """The counts of the compiled function, if one was looked at."""
+    kept_apart: tuple[str, ...] = ()
+    """The reasons for which the function has more than one program."""
+
+    def why_not_fused(self, first: Var, second: Var) -> str:
+        """Return the reason for which the steps that make two values are in different kernels; empty if they are in
+        one, or if it is not known, since passes have changed one of the steps."""
+        if self.program is None:
+            return ""
+        before = passes.BEFORE_KERNELS[: passes.BEFORE_KERNELS.index(passes.fuse)]
+        return why_apart(passes.run(self.program.tape, before, supports), supports, first, second)
 
 
 def look_at(jit: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
@@ -68,7 +82,7 @@ def look_at(jit: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
     try:
         signature = signature_of(leaves, treedef, bool(kwargs))
     except WengertError as error:
-        return Look(None, why_plain=str(error))
+        return Look(None, why_plain=str(error), stats=jit.stats())
     own, why_again = known_program(jit, signature, leaves)
     with taken() as notes:
         try:
@@ -77,10 +91,17 @@ def look_at(jit: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
             why = refusal.why
             if isinstance(why, TypeError) and not _may_bind(jit.__wrapped__, args, kwargs):
                 raise why from None
-            return Look(None, notes.recorded, str(why), why_traced_again=why_again)
+            return Look(None, notes.recorded, str(why), why_traced_again=why_again, stats=jit.stats())
     program, recorded = compiled.program, notes.recorded
     if own is not None and structure(own.tape) != structure(program.tape):  # its loops are of any count, say
-        return of_program(own.program)._replace(recorded=recorded, paths=_paths_of(jit, own), is_known=True)
+        found = of_program(own.program)
+        return found._replace(
+            recorded=recorded,
+            paths=_paths_of(jit, own),
+            is_known=True,
+            stats=jit.stats(),
+            kept_apart=differences(jit),
+        )
     found = of_program(program, notes)
     return found._replace(
         recorded=recorded,
@@ -90,6 +111,8 @@ def look_at(jit: Jit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
         paths=() if own is None else _paths_of(jit, own),
         why_traced_again=why_again,
         is_known=own is not None,
+        stats=jit.stats(),
+        kept_apart=differences(jit),
     )
 
 

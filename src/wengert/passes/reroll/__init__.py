@@ -38,6 +38,7 @@ from typing import Any
 
 from wengert.collector import undisturbed
 from wengert.errors import MissingRuleError
+from wengert.notes import current as current_notes
 from wengert.ops.index import slice_
 from wengert.passes.reroll.emitter import Emitter
 from wengert.passes.reroll.ordered import in_order
@@ -98,5 +99,10 @@ def _rolled(tape: Tape) -> Tape:
         return tape
     try:
         return Emitter(tape, steps, outputs).run(runs)
-    except MissingRuleError:  # an op has no rule for batches
+    except MissingRuleError as error:  # an op has no rule for batches
+        notes = current_notes()
+        if notes is not None:
+            for r in runs:
+                sources = [step.source for step in steps[r.start : r.start + r.period]]
+                notes.leave_unrolled(sources, r.count, str(error).split("\n", 1)[0])
         return tape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wengert.notes import current as current_notes
 from wengert.passes.reroll.assembling import assembled_alone
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.iteration import Iteration
@@ -61,21 +62,28 @@ class Emitter:
     def _roll(self, r: Run, may_peel: int) -> None:
         try:
             roller = Roller(Iteration(self.reads, r), self.places, self.emit)
-        except NotRolled:
-            self.emit_all(r.start, r.stop)
+        except NotRolled as why:
+            self._leave(r, str(why))
             return
         except Irregular:
             if may_peel and r.count > FEWEST:
                 self.emit_all(r.start, r.start + r.period)
                 self._roll(Run(r.start + r.period, r.period, r.count - 1), may_peel - 1)
             else:
-                self.emit_all(r.start, r.stop)
+                self._leave(r, "an iteration reads what others gave, and not at one distance before it")
             return
         if roller.is_worth_it():
             roller.roll()
             self.has_rolled = True
         else:
-            self.emit_all(r.start, r.stop)
+            self._leave(r, f"a scan would save {r.saved} steps, and so short a loop runs faster as straight code")
+
+    def _leave(self, r: Run, why: str) -> None:
+        """Emit a run as it was, and note why."""
+        notes = current_notes()
+        if notes is not None:
+            notes.leave_unrolled([step.source for step in self.steps[r.start : r.start + r.period]], r.count, why)
+        self.emit_all(r.start, r.stop)
 
     def emit(self, step: IterationStep) -> None:
         """Emit a step as it was."""

@@ -37,7 +37,7 @@ MOST_JOINED = 64
 
 
 class NotRolled(Exception):
-    """A run is better left as it is."""
+    """A run is better left as it is; the text says why."""
 
 
 class Roller:
@@ -48,12 +48,14 @@ class Roller:
         self.guards = [j for j in range(it.run.period) if it.step(j).op is guard]
         conditions = {as_piece(it.step(j).refs[0]).aval for j in self.guards}
         if len(conditions) > 1 or any(a.shape or a.dtype != bool for a in conditions):
-            raise NotRolled
+            raise NotRolled("its branches look at something else than one boolean each")
         ops = [it.step(j).op for j in range(it.run.period)]
         if self.guards and any(op is not None and op.kernel.may_raise for op in ops):
-            raise NotRolled  # guards move behind such a step, which a failed guard may have kept from running
+            raise NotRolled(
+                "it has branches and steps that may raise an error"
+            )  # guards move behind such a step, which a failed guard may have kept from running
         if any(self._is_heavy(o) for operands in it.operands for o in operands):
-            raise NotRolled
+            raise NotRolled("each iteration reads an array of its own, and all of these would be copied together")
         self.groups = it.parts()
         group_of = {j: n for n, group in enumerate(self.groups) for j in group}
         self.needs = self._needs(group_of)
