@@ -21,6 +21,7 @@ from wengert.api.programs import compile, constant, fastmath, jit, look, spec, s
 from wengert.api.recurrences import known_states
 from wengert.api.roots import known_root
 from wengert.api.scans import scan
+from wengert.api.timing import timed
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
 from wengert.errors import PerformanceWarning, SolverWarning
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # so that editors know the names, and say where there is none
     from wengert import ode as ode
     from wengert import optimize as optimize
     from wengert import report as report
-    from wengert.report import explain, smooth
+    from wengert.report import explain, profile, smooth
 
     __version__: str
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # so that editors know the names, and say where there is none
 _ON_TOP = ("graph", "nn", "ode", "optimize", "report")
 _IN_REPORT: tuple[str, ...] = (
     "explain",
+    "profile",
     "smooth",
 )
 
@@ -104,6 +106,7 @@ __all__ = [
     "trace",
     "compile",
     "jit",
+    "timed",
     "fastmath",
     "spec",
     "spec_of",
@@ -123,6 +126,7 @@ __all__ = [
     # trust
     "explain",
     "look",
+    "profile",
     "check_derivatives",
     "smooth",
     "interceptions",

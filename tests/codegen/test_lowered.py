@@ -67,10 +67,10 @@ SCRIPT = """
 
     trace.Trace.__init__ = none
     lowered, arguments, expected = pickle.loads(Path(sys.argv[1]).read_bytes())
-    plan, executable, kernels = link(lowered)
-    for value, wanted in zip(executable.run(arguments), expected, strict=True):
+    linked = link(lowered)
+    for value, wanted in zip(linked.executable.run(arguments), expected, strict=True):
         np.testing.assert_allclose(value, wanted, rtol=1e-12)
-    print(len(kernels))
+    print(len(linked.kernels))
 """
 
 

@@ -385,3 +385,15 @@ def test_what_is_the_same_in_each_iteration_is_computed_before_the_loop_that_beg
     np.testing.assert_allclose(
         wg.grad(f, argnums=(0, 1))(0.3, 0.5), wg.grad(plain, argnums=(0, 1))(0.3, 0.5), rtol=1e-11
     )
+
+
+def test_equal_bodies_have_the_lines_of_their_own_functions() -> None:
+    def f(x: Any) -> Any:
+        return wg.scan(lambda c, _: (np.sin(c) * 2.0, None), x, None, length=3)[0]
+
+    def g(x: Any) -> Any:
+        return wg.scan(lambda c, _: (np.sin(c) * 2.0, None), x, None, length=3)[0]
+
+    for of, line in ((f, f.__code__.co_firstlineno + 1), (g, g.__code__.co_firstlineno + 1)):
+        (scan,) = [i for i in wg.trace(of)(1.5).instrs if "loop" in i.params]
+        assert {i.source.line for i in scan.params["loop"].body.instrs if i.source is not None} == {line}

@@ -1,8 +1,8 @@
 """Tapes as parameters of ops: the bodies of branches and loops, and their derivatives and batches.
 
 A body has no captured arrays: values that it reads from outside are operands of its op. So its structure says all about
-it, and bodies of one structure are one object here (:func:`interned`): instructions with equal bodies are equal, and
-each derivative or batch of a body is made once.
+it but its lines, and bodies of one structure and the same lines are one object here (:func:`interned`): instructions
+with equal bodies are equal, and each derivative or batch of a body is made once.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ _lock = lock()
 
 
 def interned(body: Tape) -> Tape:
-    """The tape of this structure that was seen first, in place of ``body``.
+    """The tape of this structure and these lines that was seen first, in place of ``body``.
+
+    The lines matter because errors and reports name them.
 
     Raises StructureError if it has captured arrays: a rule written in NumPy may have read one.
     """
     if body.captures:
         raise StructureError(CAPTURED)
-    key = structure(body)
+    key = (structure(body), tuple([None if i.source is None else i.source[:2] for i in body.instrs]))
     with _lock:
         known = _known.setdefault(key, body)
         _known.move_to_end(key)

@@ -5,6 +5,7 @@ Built on the public API alone. :mod:`~wengert.report.data` has the records of wh
 """
 
 from wengert.report.explain import Explanation, explain
+from wengert.report.profile import Profile, profile
 from wengert.report.smoothness import Smoothness, SwitchPoint, smooth
 
-__all__ = ["Explanation", "Smoothness", "SwitchPoint", "explain", "smooth"]
+__all__ = ["Explanation", "Profile", "Smoothness", "SwitchPoint", "explain", "profile", "smooth"]

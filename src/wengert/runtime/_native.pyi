@@ -142,6 +142,23 @@ class Executable:
     ) -> Bound:
         """The program bound to its arrays, each read and written where it lies."""
 
+    def start_timing(self) -> None:
+        """From now on the steps of some runs are timed, so few that runs take at most a few percent longer. Times of
+        before are forgotten. Raises RuntimeError if they are timed already."""
+
+    def stop_timing(self) -> None:
+        """No more runs are timed; the times stay."""
+
+    def times(self) -> tuple[int, bytes, bytes] | None:
+        """How many runs there were while steps were timed; for each step, and at the end for whole runs, 64-bit
+        numbers: how many of its calls were timed, the ticks of these, of the shortest, how many are kept, and room for
+        64 of these; events of the first runs that were timed, as numbers: begin, end, step, thread. None if it was
+        never timed. The first two runs are left out once there are more."""
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps there are, those in blocks included; each comes behind those in its own blocks."""
+
     @property
     def arena_bytes(self) -> int: ...
     @property
@@ -206,6 +223,9 @@ class Dispatcher:
     def _entries(self) -> tuple[Entry, ...]: ...
     @property
     def calls(self) -> int: ...
+
+def now() -> tuple[int, int, int]:
+    """The clock of :meth:`Executable.times`: its ticks, and the nanoseconds of a monotonic clock at that moment."""
 
 def setup(*, guard_miss: Callable[[int, bytes], BaseException]) -> None:
     """Set what makes the exception of a guard miss."""

@@ -119,36 +119,50 @@ def _touched(place: Place) -> int:
     )
 
 
+class Linked(NamedTuple):
+    """A program that can be run, and from which steps its parts come."""
+
+    plan: Plan
+    executable: _native.Executable
+    kernels: tuple[KernelInfo, ...]
+    steps: tuple[tuple[PlanStep, ...], ...]
+    """The steps of the plan that each kernel does: one, but in a body that is one kernel all of them."""
+    owners: tuple[int, ...]
+    """The kernel to which each step of the executable belongs, by the step's number."""
+    bodies: tuple[tuple[Linked, ...], ...]
+    """The programs that each kernel runs: those of a loop's body, of branches."""
+
+
 def assemble(
     tape: Tape,
     in_strides: Sequence[tuple[int, ...] | None] = (),
     is_fast: bool = False,
     keeps_arena: bool = True,
     donated: Sequence[int] = (),
-) -> tuple[Plan, _native.Executable, tuple[KernelInfo, ...]]:
-    """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can;
-    ``donated``: the inputs that results may be written over."""
+) -> Linked:
+    """The program of ``tape``; ``is_fast``: by :data:`vecmath.FAST` where it can; ``donated``: the inputs that results
+    may be written over."""
     return link(lowered_tape(tape, target(), in_strides, is_fast, donated), keeps_arena)
 
 
-def link(lowered: Lowered, keeps_arena: bool = True) -> tuple[Plan, _native.Executable, tuple[KernelInfo, ...]]:
-    """Compile the kernels of a lowered program, and return its plan, its executable, and what it runs.
+def link(lowered: Lowered, keeps_arena: bool = True) -> Linked:
+    """Compile the kernels of a lowered program, and return what can be run.
 
     A loop of which LLVM refuses a kernel in the body is called back in Python.
     """
     tape, made, calls = lowered.tape, lowered.plan, list(lowered.calls)
     bodies = [link(body) for body in lowered.bodies]
     for k, call in enumerate(calls):
-        outside = [info.name for n in bodies_of(call) for info in bodies[n][2] if info.kind in ("callback", "guard")]
+        outside = [i.name for n in bodies_of(call) for i in bodies[n].kernels if i.kind in ("callback", "guard")]
         if outside:
             calls[k] = callback(lowered.steps[k], f"{outside[0]}, in its body, runs in Python")
-    executables = [executable for _, executable, _ in bodies]
+    executables = [body.executable for body in bodies]
     first = {"arena": 0, "input": 1}
     first["capture"] = first["input"] + len(tape.inputs)
     captures = made.tape.captures  # those that passes have left
     first["literal"] = first["capture"] + len(captures)
     first["output"] = first["literal"] + len(made.literals)
-    steps, codes = _steps(lowered, calls, first, executables)
+    steps, codes, owners = _steps(lowered, calls, first, executables)
     in_strides = lowered.in_strides or [None] * len(tape.inputs)
     executable = _native.Executable(
         arena_bytes=made.arena_bytes,
@@ -164,10 +178,18 @@ def link(lowered: Lowered, keeps_arena: bool = True) -> tuple[Plan, _native.Exec
         commits_at=_first_step(lowered.commits_at, made.steps, lowered.steps, calls) if lowered.pairs else -1,
     )
     infos = [
-        _describe(call)._replace(planned=step, bodies=tuple([bodies[n][2] for n in sorted(bodies_of(call))]))
+        _describe(call)._replace(planned=step, bodies=tuple([bodies[n].kernels for n in sorted(bodies_of(call))]))
         for call, step in zip(calls, lowered.steps, strict=True)
     ]
-    return made, executable, tuple(infos)
+    whole = len(calls) == 1 and isinstance(calls[0], KernelCall) and isinstance(calls[0].kernel, loops.Straight)
+    return Linked(
+        made,
+        executable,
+        tuple(infos),
+        (tuple(made.steps),) if whole else tuple([(step,) for step in lowered.steps]),
+        owners,
+        tuple([tuple([bodies[n] for n in sorted(bodies_of(call))]) for call in calls]),
+    )
 
 
 def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[PlanStep], calls: Sequence[Call]) -> int:
@@ -196,8 +218,9 @@ def _is_long(tape: Tape) -> bool:
 
 def _steps(
     lowered: Lowered, calls: list[Call], first: dict[str, int], bodies: Sequence[_native.Executable]
-) -> tuple[list[tuple[Any, ...]], tuple[compiler.Code, ...]]:
-    """Return the steps in the runtime's terms, and the machine code that they point to.
+) -> tuple[list[tuple[Any, ...]], tuple[compiler.Code, ...], tuple[int, ...]]:
+    """Return the steps in the runtime's terms, the machine code that they point to, and for each step, those in blocks
+    included, the number of its call.
 
     Calls that cannot be compiled become callbacks, in ``calls`` too.
     """
@@ -245,11 +268,13 @@ def _steps(
         return "kernel", address(part.kernel), pointers, sizes, part.extent, part.grain, failure
 
     steps: list[tuple[Any, ...]] = []
+    owners = list[int]()
     for k, call in enumerate(calls):
         parts = [(part, address(part.kernel)) for part in parts_of(call)]
         refused = next(((part, why) for part, why in parts if isinstance(why, str)), None)
         if refused is not None:
             calls[k] = call = _refused(planned[k], *refused)
+        n_before = len(steps)
         if isinstance(call, KernelCall):
             steps += [kernel(part, call, planned[k]) for part, _ in parts]
         elif isinstance(call, SwitchCall):
@@ -266,7 +291,14 @@ def _steps(
             ins = [view(p, call.copies) for p in call.ins]
             function = _saying_where(call.function(), call.instr)
             steps.append(("writing" if call.writes else "callback", function, ins, [result(p) for p in call.outs]))
-    return steps, tuple([code for code in codes.values() if not isinstance(code, str)])
+        owners += [k] * sum(map(_count, steps[n_before:]))
+    return steps, tuple([code for code in codes.values() if not isinstance(code, str)]), tuple(owners)
+
+
+def _count(step: tuple[Any, ...]) -> int:
+    """The steps that a step is, those in its blocks included."""
+    blocks = (step[1], step[3]) if step[0] == "while" else step[2] if step[0] == "switch" else ()
+    return 1 + sum([_count(inner) for block in blocks for inner in block])
 
 
 def _saying_where(function: Callable[..., Any], instr: Instr | None) -> Callable[..., Any]:

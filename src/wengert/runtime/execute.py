@@ -18,6 +18,7 @@ from wengert import config, passes
 from wengert.locks import lock
 from wengert.passes.number_guards import without_guards
 from wengert.passes.simplify import drop_dead
+from wengert.runtime.program import Program
 from wengert.runtime.tiered import TieredProgram
 from wengert.tape import Tape, splice, structure, without_data
 from wengert.tracing.emit import new_constant, trace_of, wrap
@@ -39,6 +40,13 @@ def forget() -> None:
     with _lock:
         _programs.clear()
         forget_steps()
+
+
+def programs() -> list[Program]:
+    """Return the programs of un-jitted calls that are machine code by now."""
+    with _lock:
+        kept = list(_programs.values())
+    return [tiered.program for tiered in kept if tiered.program is not None]
 
 
 def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:

@@ -242,6 +242,12 @@ class Jit(_Signed[P, R]):
             fold(error)
             raise
 
+    def programs(self) -> list[Program]:
+        """Return the programs made so far, of all signatures and paths."""
+        with self._lock:
+            paths = [special.paths for known in self._specialisations.values() for special in known]
+        return [made for p in paths for _, compiled in p.all() if (made := compiled.made) is not None]
+
     # ---------------------------------------------------------------------------------------------- calls
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,8 +18,8 @@ from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss
 from wengert.passes.number_guards import without_guards
 from wengert.passes.plan.places import Plan
-from wengert.runtime import _native, threadpool
-from wengert.runtime.assemble import KernelInfo, assemble
+from wengert.runtime import _native, threadpool, timing
+from wengert.runtime.assemble import KernelInfo, Linked, assemble
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Tape
@@ -70,6 +70,7 @@ class Program:
         self.plan: Plan | None = None
         self._guards = {i.params["position"]: i for i in tape.instrs if i.op is guard}
         self.executable: _native.Executable | None = None
+        self.linked: Linked | None = None
         self._reference: Reference | None = None
         if config.native:
             threadpool.register()
@@ -81,14 +82,16 @@ class Program:
         whole = self.tape
         if self._captures_vary:
             whole = whole.replace(inputs=(*whole.inputs, *[c.var for c in whole.captures]), captures=())
-        self.plan, self.executable, self.kernels = assemble(
+        self.linked = assemble(
             whole,
             in_strides,
             is_fast,
             keeps_arena=not self._captures_vary,  # there may be hundreds of un-jitted programs, each called once
             donated=donated,
         )
+        self.plan, self.executable, self.kernels = self.linked[:3]
         self.arena_bytes = self.plan.arena_bytes
+        timing.note_made(self)
 
     def memory(self) -> Memory:
         """The values that the program stores while it runs, to be printed: for each, from which step to which it is

@@ -56,6 +56,11 @@ class Compiled:
             self._program = program
         return program
 
+    @property
+    def made(self) -> Program | None:
+        """The program, if it was asked for already."""
+        return self._program
+
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run the program; a donated input that shares memory with another one is not written."""
         return self.program.run(self.apart(inputs))

@@ -5,6 +5,7 @@
 #include "layout.h"
 #include "loops.h"
 #include "reading.h"
+#include "timing.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -81,7 +82,10 @@ class Reader {
         code_.blocks.emplace_back();
         nb::object items = items_of(list, "steps");
         Block steps;
-        for (size_t k = 0; k < length(items); k++) steps.push_back(step(item(items, k)));
+        for (size_t k = 0; k < length(items); k++) {
+            steps.push_back(step(item(items, k)));
+            steps.back().number = code_.n_steps++;
+        }
         code_.blocks[number] = std::move(steps);
         return static_cast<int32_t>(number);
     }
@@ -289,6 +293,7 @@ void executable_dealloc(PyObject *self) {
     Executable &code = code_of(self);
     for (auto &slot : code.kept) free_frame(slot.exchange(nullptr));
     free_loop_memory(code);
+    free_timings(code);
     for (std::vector<Operand> *operands : {&code.inputs, &code.captures, &code.outputs})
         for (Operand &operand : *operands) release(operand);
     for (std::vector<PyArrayObject *> *arrays : {&code.captured, &code.constants})
@@ -374,7 +379,19 @@ PyObject *get_address(PyObject *self, void *) {
     return PyLong_FromVoidPtr(&reinterpret_cast<ExecutableObject *>(self)->code);
 }
 
+PyObject *get_n_steps(PyObject *self, void *) { return PyLong_FromUnsignedLong(code_of(self).n_steps); }
+PyObject *executable_start_timing(PyObject *self, PyObject *) {
+    if (!start_timing(code_of(self))) return nullptr;
+    Py_RETURN_NONE;
+}
+PyObject *executable_stop_timing(PyObject *self, PyObject *) {
+    stop_timing(code_of(self));
+    Py_RETURN_NONE;
+}
+PyObject *executable_times(PyObject *self, PyObject *) { return times_of(code_of(self)); }
+
 PyGetSetDef executable_getset[] = {
+    {"n_steps", get_n_steps, nullptr, "how many steps it has, those in blocks included", nullptr},
     {"address", get_address, nullptr, "what a loop is given whose body this is", nullptr},
     {"arena_bytes", get_arena_bytes, nullptr, "bytes of memory that a run takes beside its arrays", nullptr},
     {"is_long", get_is_long, nullptr, "whether a run gives up the GIL", nullptr},
@@ -388,6 +405,9 @@ PyMethodDef executable_methods[] = {
      METH_FASTCALL | METH_KEYWORDS, "run(inputs, captures=None, out=None) -> list of the outputs"},
     {"bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(bind)), METH_VARARGS | METH_KEYWORDS,
      "bind(inputs, captures=None, out=None, result=None) -> Bound"},
+    {"start_timing", executable_start_timing, METH_NOARGS, "start_timing(): from now on steps are timed"},
+    {"stop_timing", executable_stop_timing, METH_NOARGS, "stop_timing(): not any more; the times stay"},
+    {"times", executable_times, METH_NOARGS, "times() -> (runs, numbers of each step, events), or None"},
     {}};
 
 PyType_Slot executable_slots[] = {{Py_tp_new, reinterpret_cast<void *>(executable_new)},

@@ -4,6 +4,7 @@
 // then write the arrays being read (the caller's affair, as in NumPy), but none can be freed, for whoever called holds
 // a reference to each. The GIL is taken back for callbacks, for failures, and now and then to look for a signal.
 #include "layout.h"
+#include "timing.h"
 
 #include <cstring>
 #include <ctime>
@@ -212,7 +213,7 @@ bool call_back(Run &run, const Callback &callback, const int32_t *status = nullp
 
 // ----------------------------------------------------------------------------------------------------------- steps
 
-Outcome run_block(Run &run, const Block &block) {
+template <class Times> Outcome run_block(Run &run, const Block &block, Times &times) {
     Frame &frame = run.frame;
     const Step *commits = &block == run.code.blocks.data() && run.code.commits_at < block.size()
                               ? &block[run.code.commits_at]
@@ -244,10 +245,10 @@ Outcome run_block(Run &run, const Block &block) {
         case StepKind::loop: {
             const Loop &loop = run.code.loops[step.detail];
             for (;;) {
-                Outcome outcome = run_block(run, run.code.blocks[loop.condition]);
+                Outcome outcome = run_block(run, run.code.blocks[loop.condition], times);
                 if (outcome != Outcome::done) return outcome;
                 if (*frame.table[loop.pointer] == 0) break;
-                outcome = run_block(run, run.code.blocks[loop.body]);
+                outcome = run_block(run, run.code.blocks[loop.body], times);
                 if (outcome != Outcome::done) return outcome;
                 if (!look_for_signals(run)) return Outcome::failed;
             }
@@ -255,14 +256,27 @@ Outcome run_block(Run &run, const Block &block) {
         }
         case StepKind::branch: {
             const Branch &branch = run.code.branches[step.detail];
-            const Outcome outcome = run_block(run, run.code.blocks[chosen(branch, frame.table[branch.pointer])]);
+            const Block &taken = run.code.blocks[chosen(branch, frame.table[branch.pointer])];
+            const Outcome outcome = run_block(run, taken, times);
             if (outcome != Outcome::done) return outcome;
             break;
         }
         }
         if (run.released != nullptr && !look_for_signals(run)) [[unlikely]] return Outcome::failed;
+        times.step(step.number);
     }
     return Outcome::done;
+}
+
+[[gnu::noinline]] Outcome run_timed(Run &run, Timing &timing) {
+    Outcome outcome;
+    {
+        Stamps stamps(timing);
+        outcome = run_block(run, run.code.blocks[0], stamps);
+    }
+    timing.next.set(timing.runs.load(std::memory_order_relaxed) + timing.every.get());
+    timing.give_back();
+    return outcome;
 }
 
 } // namespace
@@ -279,9 +293,12 @@ Outcome execute(Executable &code, Frame &frame, Miss &miss, bool is_fresh) {
     count(code.runs);
     if (!ensure_arena(code, frame)) return Outcome::failed;
     Run run{code, frame, miss, nullptr, coarse_now_ns()};
+    Timing *timing = code.timing.load(std::memory_order_acquire);
+    const bool is_timed = timing != nullptr && timing->begins_a_timed_run();
     if (code.is_long) run.release_gil();
     clear_outputs(code, frame, is_fresh);
-    const Outcome outcome = run_block(run, code.blocks[0]);
+    NoStamps none;
+    const Outcome outcome = is_timed ? run_timed(run, *timing) : run_block(run, code.blocks[0], none);
     if (code.is_long) run.take_gil();
     // A loop of SciPy's may set an error and go on: where scipy.special.errstate says so.
     return outcome == Outcome::done && PyErr_Occurred() ? Outcome::failed : outcome;

@@ -59,6 +59,7 @@ struct Step {
     int64_t extent = 0;
     int64_t grain = 0;       // parts begin and end at multiples of it; 0: never split
     bool is_ordered = false; // parts are run one after the other, by one thread
+    uint32_t number = 0;     // among all steps of all blocks, each behind those in its own blocks
 };
 
 using Block = std::vector<Step>;
@@ -110,6 +111,7 @@ struct Use {
 };
 
 struct Frame;
+struct Timing;
 
 struct Executable {
     size_t arena_bytes = 0;
@@ -133,6 +135,9 @@ struct Executable {
     PyObject *machine_code = nullptr;              // a strong reference: what keeps the kernels there; may be nullptr
 
     std::atomic<uint64_t> runs{0};
+    uint32_t n_steps = 0;
+    std::atomic<Timing *> timing{nullptr}; // while the steps are timed; see timing.h
+    Timing *timings = nullptr;             // owned: all that there were, the newest first
     static constexpr int KEPT_FRAMES = 4;
     std::atomic<char *> loop_memory[KEPT_FRAMES] = {}; // of a body: what its loops work in, see loops.cpp
     std::atomic<Frame *> kept[KEPT_FRAMES] = {}; // free frames; whoever exchanges one out owns it

@@ -5,6 +5,7 @@
 // The table, the body's arena and what is written beside stand in one block, which is kept for the next run. No Python,
 // no GIL; a block is allocated when a loop runs for the first time, or in more threads than ever.
 #include "loops.h"
+#include "timing.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -60,26 +61,43 @@ bool wants_to_end() {
     return is_interrupted() != 0;
 }
 
-int32_t run(const Executable &code, char **table, const Block &block) {
+template <class Times> int32_t run(const Executable &code, char **table, const Block &block, Times &times) {
     for (const Step &step : block) {
         int32_t status = 0;
         if (step.kind == StepKind::kernel) {
             status = step.kernel(table + step.pointer, step.sizes, 0, step.extent);
         } else if (step.kind == StepKind::branch) {
             const Branch &branch = code.branches[step.detail];
-            status = run(code, table, code.blocks[chosen(branch, table[branch.pointer])]);
+            status = run(code, table, code.blocks[chosen(branch, table[branch.pointer])], times);
         } else if (step.kind == StepKind::loop) {
             const Loop &loop = code.loops[step.detail];
             while (status == 0) {
-                status = run(code, table, code.blocks[loop.condition]);
+                status = run(code, table, code.blocks[loop.condition], times);
                 if (status != 0 || *table[loop.pointer] == 0) break;
-                status = run(code, table, code.blocks[loop.body]);
+                status = run(code, table, code.blocks[loop.body], times);
                 if (wants_to_end()) return STOPPED;
             }
         }
         if (status != 0) return status;
+        times.step(step.number);
     }
     return 0;
+}
+
+[[gnu::cold, gnu::noinline]] int32_t run_timed(const Executable &code, char **table, Sampler &sampler) {
+    int32_t status;
+    {
+        Stamps stamps(sampler.timing());
+        status = run(code, table, code.blocks[0], stamps);
+    }
+    sampler.again();
+    return status;
+}
+
+int32_t run_once(const Executable &code, char **table, Sampler &sampler) {
+    if (sampler.is_due()) [[unlikely]] return run_timed(code, table, sampler);
+    NoStamps none;
+    return run(code, table, code.blocks[0], none);
 }
 
 } // namespace
@@ -113,7 +131,8 @@ namespace {
 class Ready {
   public:
     Ready(int64_t address, size_t n_beside)
-        : code(*reinterpret_cast<Executable *>(address)), layout_(code, n_beside), memory_(take(code, layout_.total)) {
+        : code(*reinterpret_cast<Executable *>(address)), layout_(code, n_beside), memory_(take(code, layout_.total)),
+          sampler_(code) {
         if (memory_ == nullptr) return;
         set(code, table(), 0, memory_ + layout_.arena);
         for (size_t k = 0; k < code.constants.size(); k++)
@@ -130,7 +149,7 @@ class Ready {
     void output(size_t k, char *address) { set(code, table(), code.first_output() + k, address); }
     // Room for outputs that are not written over their inputs.
     char *beside() { return memory_ + layout_.beside; }
-    int32_t run() { return wengert::run(code, table(), code.blocks[0]); }
+    int32_t run() { return run_once(code, table(), sampler_); }
 
     Executable &code;
 
@@ -138,6 +157,7 @@ class Ready {
     char **table() { return reinterpret_cast<char **>(memory_); }
     Layout layout_;
     char *memory_;
+    Sampler sampler_;
 };
 
 // Carries, a row for each iteration.
@@ -267,6 +287,7 @@ int32_t run_scan(char *const *pointers, const int64_t *sizes, int64_t begin, int
         }
         beside += in_lines(nbytes);
     }
+    Sampler sampler(code);
     int32_t status = 0;
     for (int64_t iteration = begin; iteration < end && status == 0; iteration++) {
         const int64_t row = sizes[4] != 0 ? length - 1 - iteration : iteration;
@@ -282,7 +303,7 @@ int32_t run_scan(char *const *pointers, const int64_t *sizes, int64_t begin, int
             char *at = k < carries ? next[k] : stacked[k - carries] + row * code.outputs[k].nbytes;
             std::memset(at, 0, static_cast<size_t>(code.outputs[k].nbytes));
         }
-        status = run(code, table, code.blocks[0]);
+        status = run_once(code, table, sampler);
         if (status != 0) break;
         for (size_t k = 0; k < carries; k++) {
             now[k] = next[k];

@@ -4,6 +4,7 @@
 #include "fourier.h"
 #include "loops.h"
 #include "sorting.h"
+#include "timing.h"
 #include "special.h"
 #include "ufuncs.h"
 #include "layout.h"
@@ -33,6 +34,9 @@ NB_MODULE(_native, module) {
             Py_XSETREF(wengert::guard_miss, guard_miss.release().ptr());
         },
         nb::kw_only(), "guard_miss"_a, "Sets what makes the exception of a guard miss: guard_miss(position, bytes).");
+    module.def(
+        "now", [] { return nb::steal(wengert::now()); },
+        "The clock of times(): (ticks, nanoseconds at that moment, the ticks that a stamp costs).");
     module.def(
         "set_threads",
         [](int n) {
