@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import wengert as wg
 from wengert.report import exports
@@ -248,7 +248,7 @@ def profile(what: Program | Jit | Callable[..., Any] | None = None) -> Profiler:
     return Profiler(what)
 
 
-def _is_compiled(what: object) -> bool:
+def _is_compiled(what: object) -> TypeGuard[Program | Jit]:
     return hasattr(what, "kernels") or hasattr(what, "programs")
 
 
