@@ -106,7 +106,7 @@ const inspectors = {
       rows: [
         entry("Code", h("code", {}, sourceText(file, number).trim())),
         line && entry("Forward", costWords(line.forward)),
-        line && hasBackward && entry("Back", costWords(line.backward)),
+        line && hasBackward && entry(capital(backWord), costWords(line.backward)),
         loops.map((loop) => entry("Loop", loop.became ? `is a ${loop.became}. ` : "was not found: every iteration is on the tape. ", loop.why)),
         report.guards.filter((guard) => guard.file === file && guard.line === number).map((guard) => entry("Guard", guard.text)),
         report.advice.filter((advice) => advice.file === file && advice.line === number).map((advice) => entry("Advice", advice.text, " ", h("b", {}, advice.instead))),

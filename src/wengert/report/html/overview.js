@@ -48,7 +48,7 @@ function facts() {
   }
   const [there, way] = [mainMetric.of(forwardCost), mainMetric.of(backwardCost)];
   if (there > 0 && way > 0) {
-    found.push([`The way back takes ${digits(way / there)} times the ${mainWord} of the way forward`,
+    found.push([`The ${backWord === "back" ? "way back" : "derivative"} takes ${digits(way / there)} times the ${mainWord} of the way forward`,
       `: ${mainMetric.show(way)} and ${mainMetric.show(there)}.`, () => change({ tab: "source" })]);
   }
   if (report.kernels.length && report.steps.length > 2 * report.kernels.length) {
@@ -58,7 +58,7 @@ function facts() {
   return found.slice(0, 3);
 }
 
-const capital = (text) => (/^line /.test(text) ? "L" + text.slice(1) : text);
+const capital = (text) => (/^(line |back$|derivative$)/.test(text) ? text[0].toUpperCase() + text.slice(1) : text);
 
 function tile(label, value, detail, extra = null) {
   return h("div.tile", {}, h("dt", {}, label), h("dd", {}, h("b", {}, value), detail && h("span", {}, detail), extra));
@@ -70,9 +70,9 @@ function tiles() {
   const callbacks = report.kernels.filter((kernel) => kernel.kind === "callback").length;
   const [there, way] = [mainMetric.of(forwardCost), mainMetric.of(backwardCost)];
   return h("dl.tiles", {},
-    isMeasured && tile("One run", time(seconds), hasBackward ? `${time(forwardCost.time_s)} forward, ${time(backwardCost.time_s)} back` : "",
+    isMeasured && tile("One run", time(seconds), hasBackward ? `${time(forwardCost.time_s)} forward, ${time(backwardCost.time_s)} ${backWord}` : "",
       there + way > 0 && bar(there, way, there + way)),
-    tile("Arithmetic", flops(work), isMeasured ? rate(work, flops) : way > 0 ? `${flops(there)} forward, ${flops(way)} back` : "",
+    tile("Arithmetic", flops(work), isMeasured ? rate(work, flops) : way > 0 ? `${flops(there)} forward, ${flops(way)} ${backWord}` : "",
       !isMeasured && way > 0 && bar(there, way, there + way)),
     tile("Memory traffic", bytes(moved), moved > 0 ? `${digits(work / moved)}${NBSP}flop a byte` : ""),
     tile("Peak memory", bytes(report.memory.peak_bytes), `arena ${bytes(report.memory.arena_bytes)}`),
@@ -117,10 +117,10 @@ const overview = {
           lineLink(x.file, x.line.number), h("code", {}, sourceText(x.file, x.line.number).trim()),
           h("span.number", {}, mainMetric.show(x.cost)),
           bar(mainMetric.of(x.line.forward), mainMetric.of(x.line.backward), lineMost))),
-        hasBackward && legend(["forward", "the way forward"], ["backward", "the way back, cotangents"]))),
+        hasBackward && legend(["forward", "the way forward"], ["backward", backWord === "back" ? "the way back, cotangents" : "the derivative, tangents"]))),
         h("div.side", {},
           said.length > 0 && h("section.card", {}, h("h2", {}, "The biggest facts"), h("ol.facts", {}, said.map(
-            ([text, rest, go]) => h("li", {}, h("button.link", { type: "button", click: go }, text), rest)))),
+            ([text, rest, go]) => h("li", {}, h("button.link", { type: "button", click: go }, text, typeof rest === "string" && rest), typeof rest !== "string" && rest)))),
           ranking(`Kernels by ${mainWord}`, kernels.map((x) => h("li", {},
             link(`${x.k}`, "kernel", x.k), h("code", {}, kernelWords(x.kernel)),
             h("span.number", {}, mainMetric.show(x.cost)),

@@ -87,7 +87,9 @@ report.steps.forEach((step, s) => {
 });
 
 const isMeasured = report.cost.time_s !== null;
-const hasBackward = report.steps.some((step) => step.role === "cotangent");
+/** Whether a derivative added steps, and what their cost is called: a derivative that goes forward has no way back. */
+const hasBackward = report.steps.some((step) => step.role !== "");
+const backWord = report.steps.some((step) => step.role === "cotangent") ? "back" : "derivative";
 const usedFiles = report.files.map((_, f) => f).filter((f) => report.files[f].text.length > 0);
 
 /** All of a line's cost, both ways. */

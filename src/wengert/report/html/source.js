@@ -67,7 +67,7 @@ const source = {
       height: 24,
       head: columnHeads([
         { text: "Line", name: "lineno" }, { text: "Code", name: "text" }, { text: "", name: "marks" },
-        { text: "Forward", name: "number.wide" }, { text: hasBackward ? "Back" : "", name: "number.wide" },
+        { text: "Forward", name: "number.wide" }, { text: hasBackward ? capital(backWord) : "", name: "number.wide" },
         { text: "Total", name: "number" }, { text: "", name: "barcell" },
       ]),
       draw: (row) => this.draw(row),
@@ -129,7 +129,7 @@ const source = {
       choice("What is shown beside the lines", Object.fromEntries(Object.entries(METRICS)
         .filter(([name]) => name !== "time" || isMeasured).map(([name, m]) => [name, m.label])), now.metric,
       (name) => change({ metric: name })),
-      hasBackward && legend(["forward", "forward"], ["backward", "back"]));
+      hasBackward && legend(["forward", "forward"], ["backward", backWord]));
     this.list.set(this.rows());
     if (now.line && (isNew || now.line !== before.line)) {
       this.list.activate(now.line.line - report.files[this.file].first, "middle");
