@@ -53,14 +53,14 @@ def draw_throws(path: Path) -> None:
 
 
 def draw_ratios(path: Path, rows: list[dict[str, Any]], title: str) -> None:
-    """Draw how many times as long as wengert each library takes, by rows, the greatest first."""
+    """Draw how many times the processor time of wengert each library takes, by rows, the greatest first."""
     plt = _pyplot()
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         ours = next(iter(row["by"].values()))
         for name, figures in list(row["by"].items())[1:]:
-            if "each_s" in figures and figures.get("right") and "each_s" in ours and "plain" not in name:
-                found.setdefault(row["name"], {})[name] = figures["each_s"] / ours["each_s"]
+            if "each_cpu_s" in figures and figures.get("right") and ours.get("right") and "plain" not in name:
+                found.setdefault(row["name"], {})[name] = figures["each_cpu_s"] / ours["each_cpu_s"]
     names = sorted(found, key=lambda name: found[name].get("jax", max(found[name].values())))
     figure, axes = plt.subplots(figsize=(8, 0.8 + 0.19 * len(names)), layout="constrained")
     axes.axvline(1.0, color=GREY, lw=1)
@@ -93,5 +93,5 @@ def _save(figure: Any, path: Path) -> None:
 if __name__ == "__main__":
     draw_throws(PICTURES / "throw.svg")
     for name in sys.argv[1:]:
-        rows = json.loads(Path(name).read_text(encoding="utf-8"))
+        rows = list(json.loads(Path(name).read_text(encoding="utf-8")).values())
         draw_ratios(PICTURES / f"{Path(name).stem}.svg", rows, "Gradients of GradBench's programs")
