@@ -21,13 +21,31 @@ const decisions = {
         found.length ? h("ul.decisions", {}, found.slice(0, 200).map((loop) => this.loop(loop))) : nothing("None here.")),
       h("section.card", {}, h("h2", {}, "Guards"),
         h("p.quiet", {}, "Each call checks these. Another outcome is another path, which is recorded when it is first taken."),
-        guards.length ? h("ul.decisions", {}, guards.slice(0, 200).map((guard) => h("li", {},
-          h("div.what", {}, lineLink(guard.file, guard.line),
-            guard.step >= 0 && h("button.link", { type: "button", click: () => change({ selected: { kind: "step", id: guard.step }, tab: "tape" }) }, `step ${guard.step}`)),
-          h("p.code", {}, guard.text)))) : nothing("No branch depends on a value.")),
+        guards.length ? h("ul.decisions", {}, this.byLine(guards).slice(0, 200).map((its) => this.guards(its)))
+          : nothing("No branch depends on a value.")),
       h("section.card", {}, h("h2", {}, "Paths"),
         report.paths.length ? h("ol.paths", {}, report.paths.map((path, i) => h("li", {}, h("span.code", {}, path), i === 0 && badge("taken", "good"))))
           : nothing("There is one path.")))));
+  },
+
+  /** Guards of one line together: a loop may have one an iteration. */
+  byLine(guards) {
+    const groups = new Map();
+    for (const guard of guards) {
+      const key = lineKey(guard.file, guard.line);
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(guard);
+    }
+    return [...groups.values()];
+  },
+
+  guards(its) {
+    const [{ file, line }] = its;
+    return h("li", {},
+      h("div.what", {}, lineLink(file, line), its.length > 1 && h("span.quiet", {}, plural(its.length, "guard"))),
+      sourceText(file, line) && h("pre.code", {}, highlighted(sourceText(file, line).trim())),
+      links(its, ({ text, step }) => [h("span.code", {}, `${text} `),
+        step >= 0 && h("button.link", { type: "button", click: () => change({ selected: { kind: "step", id: step }, tab: "tape" }) }, `step ${step}`)]));
   },
 
   loop(loop) {
