@@ -135,6 +135,8 @@ class Explanation:
         text += f", by {', '.join(through)}." if through else "."
         if value.cotangent >= 0:
             text += f" Its cotangent is {self.report.values[value.cotangent].name}."
+        elif self._look.wrt:
+            text += " Its cotangent is known by its structure (zero, or one number), or is made in forward mode."
         return text
 
     def _way(self, k: int) -> list[str]:
