@@ -99,3 +99,29 @@ def test_a_report_is_saved_as_json(explanation: Any, tmp_path: Path) -> None:
     explanation.save(tmp_path / "report.json")
     assert json.loads((tmp_path / "report.json").read_text())["title"] == "loss"
     assert repr(explanation).startswith("<wengert.explain of loss: ") and "loss" in explanation.tree(0)
+
+
+def test_times_stand_beside_lines_and_kernels_unless_python_would_run() -> None:
+    f = wg.grad(lambda x: np.sum(np.exp(np.sin(x))))
+    report = wg.explain(f)(X).report
+    assert report.cost.time_s is not None and all(k.cost.time_s is not None for k in report.kernels)
+    (file,) = report.files
+    assert any(line.backward.time_s for line in file.lines)
+    assert wg.explain(f, time=False)(X).report.cost.time_s is None
+    calls = []
+
+    @wg.primitive
+    def seen(x: Any) -> Any:
+        calls.append(x)
+        return x + 1
+
+    assert wg.explain(lambda x: seen(x))(X).report.cost.time_s is None
+    before = len(calls)
+    assert wg.explain(lambda x: seen(x), time=True)(X).report.cost.time_s is not None
+    assert len(calls) >= before + 3
+
+
+def test_arguments_that_are_given_away_are_left_as_they_are() -> None:
+    x = X.copy()
+    wg.explain(wg.jit(lambda x: 2 * x, donate=lambda args: args[0]))(x)
+    np.testing.assert_array_equal(x, X)

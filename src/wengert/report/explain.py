@@ -6,29 +6,42 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 import wengert as wg
 from wengert.report import terminal
 from wengert.report.advice import of_calls
 from wengert.report.data import Cost, MemoryRow, ReportData
-from wengert.report.gather import Gatherer, about
+from wengert.report.gather import Gatherer, Measured, about
 from wengert.report.loops import loop_around
 
 MOST = 8
 """The values of one line about which a question is answered."""
 
 
-def explain(f: Any) -> Callable[..., Explanation]:
+RUNS = 30
+RUNS_S = 0.03
+"""The most runs that are timed, and the seconds after which there are no more of them."""
+LONG = 1e9
+"""The flops, or bytes, of a program that is not run for times unless they are asked for."""
+
+
+def explain(f: Any, *, time: bool | None = None) -> Callable[..., Explanation]:
     """Return the function that explains what a call of ``f`` runs: ``wg.explain(f)(*args)``.
 
-    The function is traced and compiled as ``wg.jit`` does it. Nothing else of it runs, and a jit's own programs and
-    counts stay as they are.
+    The function is traced and compiled as ``wg.jit`` does it, and not called otherwise. A jit's own programs and counts
+    stay as they are.
 
     Parameters
     ----------
     f : a function, or what ``wg.grad``, ``wg.jit`` and the like return; or a tape or a program, which are explained
         without arguments.
+    time : whether the program is run a few times, on copies of the arguments, so that times stand beside the lines. By
+        default it is if it calls no Python code, which could have effects, and if that does not take long: at most some
+        1e9 flops, and no loops of which the number of iterations is not known.
 
     Returns
     -------
@@ -50,7 +63,8 @@ def explain(f: Any) -> Callable[..., Explanation]:
         name = f.name if isinstance(f, wg.Tape) else getattr(f, "__name__", None)
         if name is None:
             name = found.program.tape.name if found.program is not None else type(f).__name__
-        return Explanation(found, name, _parameters(f))
+        measured = _measured(found.program, args, kwargs, time)
+        return Explanation(found, name, _parameters(f), measured)
 
     return explained
 
@@ -65,7 +79,7 @@ class Explanation:
     or by the number of a line of the user's code, which stands for the values of that line.
     """
 
-    def __init__(self, look: Any, title: str, parameters: Sequence[str] = ()) -> None:
+    def __init__(self, look: Any, title: str, parameters: Sequence[str] = (), times: Measured | None = None) -> None:
         self._look = look
         self._gathered: Gatherer | None = None
         if look.program is None:
@@ -73,7 +87,7 @@ class Explanation:
             empty = (), (), (), (), ()
             self.report = ReportData(title, about(), Cost(), 0.0, *empty, nothing, (), (), (), tuple(of_calls(look)))
         else:
-            self._gathered = Gatherer(look, title, _names(look.program.tape, parameters))
+            self._gathered = Gatherer(look, title, _names(look.program.tape, parameters), times)
             self.report = self._gathered.report()
 
     @property
@@ -260,6 +274,30 @@ class Explanation:
 
     def _at(self, file: int, line: int) -> str:
         return "" if file < 0 else f" at {self.report.files[file].path.rsplit('/', 1)[-1]}:{line}"
+
+
+def _measured(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], time: bool | None) -> Measured | None:
+    """The times of a few runs on copies of the arguments; None if it is not to be run, or cannot be."""
+    if program is None or program.plan is None or time is False or not (args or kwargs or not program.tape.inputs):
+        return None
+    if time is None:
+        kernels = program.kernels
+        does_unknown = any(
+            k.kind == "callback" or any(i.op.kernel.runs_unknown_times for i in k.instrs) for k in kernels
+        )
+        if does_unknown or sum([k.flops + k.moved_bytes for k in kernels]) > LONG:
+            return None
+    args, kwargs = wg.tree.map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, (args, kwargs))
+    try:
+        with wg.timed(program) as timing:
+            begin, runs = perf_counter(), 0
+            while runs < 3 or (runs < RUNS and perf_counter() - begin < RUNS_S):
+                program(*args, **kwargs)
+                runs += 1
+    except (wg.errors.WengertError, ValueError, ArithmeticError):
+        return None  # a branch that rounding decides, a singular matrix, a profile that is open: there are no times
+    (found,) = timing.read()
+    return Measured(found.time.median_s, tuple([kernel.time.median_s for kernel in found.kernels]))
 
 
 def _parameters(f: Any) -> list[str]:

@@ -12,7 +12,7 @@ import platform
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import wengert as wg
 from wengert.report.advice import advice_of
@@ -37,11 +37,19 @@ MOST_NAMED = 4
 """The inputs that a reason names; the others are counted."""
 
 
+class Measured(NamedTuple):
+    """The times of a program."""
+
+    run_s: float
+    kernels_s: tuple[float, ...]
+
+
 class Gatherer:
     """Collects the records of one report."""
 
-    def __init__(self, look: Any, title: str, argument_names: Sequence[str]) -> None:
+    def __init__(self, look: Any, title: str, argument_names: Sequence[str], times: Measured | None = None) -> None:
         self.look, self.title = look, title
+        self.measured = times
         self.program = look.program
         self.tape: Any = self.program.tape
         self.argument_names = argument_names
@@ -79,7 +87,11 @@ class Gatherer:
         report = ReportData(
             title=self.title,
             about=about(),
-            cost=Cost(None, sum([k.cost.flops for k in kernels]), sum([k.cost.moved_bytes for k in kernels])),
+            cost=Cost(
+                self.measured.run_s if self.measured else None,
+                sum([k.cost.flops for k in kernels]),
+                sum([k.cost.moved_bytes for k in kernels]),
+            ),
             compile_s=self.look.compile_s,
             files=(),
             frames=tuple(self.frames),
@@ -272,7 +284,21 @@ class Gatherer:
         flops = []
         for instr, times in zip(self.instrs, self.times, strict=True):
             flops.append(times * float(instr.op.cost(*[a.aval for a in instr.ins], **instr.params)))
-        return [Cost(None, f, b) for f, b in zip(flops, moved, strict=True)]
+        times = self._times(by_kernel, flops)
+        return [Cost(t, f, b) for t, f, b in zip(times, flops, moved, strict=True)]
+
+    def _times(self, by_kernel: dict[int, list[int]], flops: list[float]) -> list[float | None]:
+        """The time of each step: that of its kernel, shared out by flops; nothing where no time was measured."""
+        found: list[float | None] = [None] * len(self.steps)
+        if self.measured is None:
+            return found
+        for kernel, steps in by_kernel.items():
+            inner = [k for k in steps if not self._bodies(self.instrs[k])] or steps
+            weights = [flops[k] for k in inner]
+            total = sum(weights)
+            for k, weight in zip(inner, weights, strict=True):
+                found[k] = self.measured.kernels_s[kernel] * (weight / total if total else 1 / len(inner))
+        return found
 
     # ----------------------------------------------------------------------------------------------- kernels
 
@@ -301,7 +327,7 @@ class Gatherer:
             places = dict.fromkeys([i.source[:2] for i in within if i.source is not None])
             lines = tuple([(self._file(file), line) for file, line in places])
             ops = tuple([i.op.name for i in within])
-            cost = Cost(None, info.flops, self.moved_bytes[k])
+            cost = Cost(self.measured.kernels_s[k] if self.measured else None, info.flops, self.moved_bytes[k])
             kernels.append(KernelRow(info.name, info.kind, info.why, ops, tuple(steps[k]), lines, cost))
         return tuple(kernels)
 
