@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from wengert import config, edit, errors, expect, of_scipy, ops, tree  # noqa: F401  # of_scipy waits for SciPy
 from wengert.api.branches import checkpoint, cond, joined, switch
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
+from wengert.api.finding import find_nans
 from wengert.api.implicit import implicit
 from wengert.api.loops import fori_loop, while_loop
 from wengert.api.mapping import broadcast, vmap
@@ -129,6 +130,7 @@ __all__ = [
     "profile",
     "check_derivatives",
     "smooth",
+    "find_nans",
     "interceptions",
     "config",
     "set_threads",

@@ -47,6 +47,10 @@ target: str = _environ.get("WENGERT_TARGET", "")
 native: bool = _environ.get("WENGERT_NATIVE", "1") == "1"
 """Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``)."""
 
+find_nans: bool = os.environ.get("WENGERT_FIND_NANS", "0") == "1"
+"""Look everywhere for the operation that makes a NaN or an infinity, as :func:`wengert.find_nans` does in a context,
+when wengert is imported (``WENGERT_FIND_NANS=1``)."""
+
 threads: int = _count("WENGERT_THREADS", 1)
 """How many threads share a large step, when wengert is imported; later, :func:`wengert.set_threads`. Results do not
 depend on it (``WENGERT_THREADS``)."""

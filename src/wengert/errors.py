@@ -193,7 +193,21 @@ class ConfigError(WengertError, ValueError):
 
 
 class NonFiniteError(WengertError, FloatingPointError):
-    """A loss became infinite or NaN. The message says where that arose; smaller steps, or clipped ones, may help."""
+    """A loss became infinite or NaN, or an operation made a NaN or an infinity: see :func:`wengert.find_nans`.
+
+    The message says where that arose. For a loss, smaller steps, or clipped ones, may help.
+    """
+
+    op: str = ""
+    """The operation's name, where one is known."""
+    source: Source | None = None
+    """The user's line."""
+    index: tuple[int, ...] | None = None
+    """The index of the element that is not finite, in the operation's result."""
+    operands: tuple[Any, ...] = ()
+    """The operands: of an elementwise operation, the numbers at that index."""
+    is_backward: bool = False
+    """Whether it was in the backward pass."""
 
 
 class StorageError(WengertError, ValueError):

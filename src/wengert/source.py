@@ -15,6 +15,16 @@ class Source(NamedTuple):
     role: str = ""
     """"" for what the user wrote, "tangent" or "cotangent" for what a transform added to it, "9 iterations" for what
     stands in place of so many."""
+    of: str = ""
+    """The op of the user's whose derivative the step belongs to, and which: "cotangent of sqrt"; empty for what the
+    user wrote."""
+
+    def derived(self, role: str, name: str) -> Source:
+        """The source of a step in a derivative of an op called ``name``, which has this source itself."""
+        of = f"{role} of {name}"
+        if self.of and " in the " not in self.of:  # one level more tells enough, however often it is differentiated
+            of = f"{of} in the {self.of}"
+        return Source(self.file, self.line, self.function, self.parent, role, of)
 
     @property
     def where(self) -> str:

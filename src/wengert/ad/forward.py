@@ -51,7 +51,7 @@ def jvp(
             builder.append(instr)
             if active.isdisjoint(instr.outs):
                 continue
-            builder.source = tangent_source(instr.source)
+            builder.source = tangent_source(instr)
             operands = [k for k in active_operands(instr, active) if instr.ins[k] in tangents]
             if not operands:  # the tangents of all their operands are zero: the sign of a determinant
                 continue
@@ -74,8 +74,9 @@ def jvp(
     return check(joint, after="jvp") if config.check else joint
 
 
-def tangent_source(source: Source | None) -> Source | None:
-    return None if source is None else source._replace(role="tangent")
+def tangent_source(instr: Instr) -> Source | None:
+    """The source of the steps that push tangents over ``instr``."""
+    return None if instr.source is None else instr.source.derived("tangent", instr.op.name)
 
 
 def push(

@@ -119,7 +119,7 @@ def cotangents(
             continue
         if notes is not None:
             notes.cotangents.update(zip(instr.outs, cts, strict=True))
-        builder.source = cotangent_source(instr.source)
+        builder.source = cotangent_source(instr)
         operands = active_operands(instr, active)
         if len(operands) > 1 and not instr.op.is_elementwise:  # weights first: the other pullback frees more memory
             operands.sort(key=lambda k: instr.ins[k] not in ends)
@@ -137,9 +137,9 @@ def cotangents(
     return found
 
 
-def cotangent_source(source: Source | None) -> Source | None:
-    # By name and not by _replace, which takes four times as long: this is done once a step.
-    return None if source is None else Source(source.file, source.line, source.function, source.parent, "cotangent")
+def cotangent_source(instr: Instr) -> Source | None:
+    """The source of the steps that pull back over ``instr``."""
+    return None if instr.source is None else instr.source.derived("cotangent", instr.op.name)
 
 
 def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False, is_before_saturation: bool = False) -> Any:

@@ -222,7 +222,9 @@ def look(f: Any) -> F:
 
 
 @checked
-def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Any:
+def jit(
+    f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
+) -> Any:
     """Trace ``f`` once for each signature and path, and run it as compiled programs from then on.
 
     Branches on values are guards, captured arrays are read at every call; see :class:`~wengert.runtime.jit.Jit` for
@@ -242,6 +244,7 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, re
         are kept, and nothing is written before the last step at which a guard may miss or an error be raised.
     reroll : whether loops that were unrolled become array steps, sums and scans; otherwise every iteration is left on
         the tape.
+    find_nans : every call looks for the operation that makes a NaN or an infinity, as in :func:`find_nans`.
 
     Raises
     ------
@@ -256,7 +259,7 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, re
     >>> f(2.0), f(-2.0)
     (np.float64(2.0), np.float64(8.0))
     """
-    options = {"is_strict": strict, "donate": donate, "is_rolled": reroll}
+    options = {"is_strict": strict, "donate": donate, "is_rolled": reroll, "finds_nans": find_nans}
     return partial(Jit, **options) if f is None else Jit(f, **options)
 
 

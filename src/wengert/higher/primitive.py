@@ -23,6 +23,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.ad.reverse import vjp
+from wengert.attributes import held
 from wengert.errors import (
     ConcretizationError,
     DTypeError,
@@ -337,6 +338,7 @@ class Primitive(Generic[P, R]):
                 raise MissingRuleError(given.reason)
             return given
 
+        pullback.__name__ = _name_of(self._pullbacks.get(k, self._pullback))  # which errors say
         return pullback
 
     def _one_of(self, every: Any, k: int, n: int) -> Any:
@@ -463,6 +465,12 @@ class Primitive(Generic[P, R]):
         return self._op(*xs, out=wide, settings=settings, maps=((size, tuple(batched)), *maps))
 
 
+def _name_of(rule: Callable[..., Any]) -> str:
+    while isinstance(rule, partial):
+        rule = rule.func
+    return held(rule, "__name__", type(rule).__name__)
+
+
 @contextmanager
 def explained(name: str) -> Iterator[None]:
     """Context that adds to an error of what cannot be recorded that it stands in a rule, and how a rule calls foreign
@@ -489,6 +497,8 @@ def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
     trace = Trace(f"a rule of {name}", concrete=False, why_abstract="a rule is being traced")
     trace.builder = builder
     source = builder.source
+    if source is not None and source.of:
+        builder.source = source._replace(of=f"{source.of}, by its rule {_name_of(rule)}")
 
     def present(value: Any) -> Any:
         if isinstance(value, tuple):

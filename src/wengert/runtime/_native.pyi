@@ -25,6 +25,9 @@ A view is read-only. It may be kept: then it stays valid and constant (the run g
 Result: TypeAlias = tuple[Pointer, DType, Shape, Shape | None]
 """Where a value that Python returns is copied to; shape and dtype are checked, the byte order is converted."""
 
+Check: TypeAlias = tuple[int, Pointer, DType, Shape, Shape | None]
+"""The floats that are looked at behind a step: its number, pointer, dtype, shape, strides (None: of C order)."""
+
 Failure: TypeAlias = tuple[Callable[..., Any], Sequence[View], Sequence[Result]]
 """What happens when a kernel fails: ``function(*views)`` computes the results instead; where there are none,
 ``function(status, *views)`` raises the error."""
@@ -128,6 +131,13 @@ class Executable:
         """The outputs: fresh arrays (NumPy scalars for shape ``()``), or those of ``out``, which may share no memory
         with what is read. Raises TypeError or ValueError for operands that do not fit, before anything runs."""
 
+    owner: Any
+    """A callable that gives the Program whose code this is, or None. Its ``_make_checks()`` is called when a run looks
+    for NaNs first, and ``_found(reads, check, mode)`` when one is found, which raises or lets the run go on."""
+
+    def look_at(self, checks: Sequence[Check], /) -> None:
+        """Set where runs look for NaNs, in the order of the steps. Only the first call counts."""
+
     @property
     def address(self) -> int:
         """What the kernel "scan" is given whose body this is: constants, carries and slices in, carries and slices out,
@@ -219,6 +229,8 @@ class Dispatcher:
         """Try this entry first; the four that were installed last are kept."""
 
     def _forget(self) -> None: ...
+    _finds_nans: bool
+    """Whether every call looks for NaNs and infinities."""
     @property
     def _entries(self) -> tuple[Entry, ...]: ...
     @property
@@ -238,6 +250,19 @@ def set_threads(n: int) -> None:
 
 def kept_bytes() -> int:
     """How many bytes are kept for large results, of such that were dropped; at most 256 MiB."""
+
+class Finding:
+    """Whether runs look for NaNs: 0 not at all, 1 for NaNs, 2 for infinities too."""
+
+    here: int
+    """In this thread; -1: as everywhere."""
+    everywhere: int
+    """In threads that have not said anything."""
+    @property
+    def mode(self) -> int:
+        """How this thread looks."""
+
+finding: Finding
 
 def get_threads() -> int:
     """How many threads share a large step; at first one a processor."""

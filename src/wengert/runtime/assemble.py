@@ -34,10 +34,10 @@ from wengert.codegen.specs.spec import Spec
 from wengert.codegen.target import target
 from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
-from wengert.passes.plan.places import Place, Plan, PlanStep
+from wengert.passes.plan.places import Buffer, Place, Plan, PlanStep, c_strides
 from wengert.runtime import _native, routines
 from wengert.source import Source
-from wengert.tape import Instr, Tape, tapes_in
+from wengert.tape import Aval, Instr, Tape, tapes_in
 
 compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 for routine in (loops.INTERRUPTED, loops.MORE_ROOM, loops.FREE):
@@ -157,12 +157,8 @@ def link(lowered: Lowered, keeps_arena: bool = True) -> Linked:
         if outside:
             calls[k] = callback(lowered.steps[k], f"{outside[0]}, in its body, runs in Python")
     executables = [body.executable for body in bodies]
-    first = {"arena": 0, "input": 1}
-    first["capture"] = first["input"] + len(tape.inputs)
     captures = made.tape.captures  # those that passes have left
-    first["literal"] = first["capture"] + len(captures)
-    first["output"] = first["literal"] + len(made.literals)
-    steps, codes, owners = _steps(lowered, calls, first, executables)
+    steps, codes, owners = _steps(lowered, calls, _first_bases(lowered), executables)
     in_strides = lowered.in_strides or [None] * len(tape.inputs)
     executable = _native.Executable(
         arena_bytes=made.arena_bytes,
@@ -190,6 +186,58 @@ def link(lowered: Lowered, keeps_arena: bool = True) -> Linked:
         owners,
         tuple([tuple([bodies[n] for n in sorted(bodies_of(call))]) for call in calls]),
     )
+
+
+def _first_bases(lowered: Lowered) -> dict[str, int]:
+    """The number of the first base of each kind of buffer."""
+    first = {"arena": 0, "input": 1}
+    first["capture"] = first["input"] + len(lowered.tape.inputs)
+    first["literal"] = first["capture"] + len(lowered.plan.tape.captures)
+    first["output"] = first["literal"] + len(lowered.plan.literals)
+    return first
+
+
+def _pointer(place: Place, first: dict[str, int]) -> tuple[int, int]:
+    buffer = place.buffer
+    if buffer.kind == "arena":
+        return 0, buffer.offset + place.offset
+    return first[buffer.kind] + buffer.number, place.offset
+
+
+def checks(lowered: Lowered, kernels: Sequence[KernelInfo]) -> list[tuple[PlanStep, _native.Check]]:
+    """Return where an executable looks for NaNs: the floats that each step writes, behind its last kernel.
+
+    ``lowered`` is what the executable was made of, and ``kernels`` what :func:`link` said of it. Steps that only move
+    elements are left out, or a chain of writes into one array would look at all of it each time. What they put into a
+    result is looked at when the run ends.
+    """
+    first, found = _first_bases(lowered), list[tuple[PlanStep, Any]]()
+    late: dict[int, PlanStep] = {}
+    number = 0
+    for step, call, info in zip(lowered.steps, lowered.calls, kernels, strict=True):
+        if info.kind in ("callback", "guard"):
+            number += 1
+        else:
+            number += 2 if isinstance(call, WhileCall) else len(parts_of(call)) or 1
+        kernel = None if step.instr is None else step.instr.op.kernel
+        if kernel is None or kernel.only_reads or kernel.is_update or kernel.joins:
+            late.update({p.buffer.number: step for p in step.outs if p.buffer.kind == "output"})
+        else:
+            found += [(step, _check(p, number - 1, first)) for p in step.outs if _has_floats(p.aval)]
+    outputs = lowered.plan.tape.outputs
+    for k, step in late.items():
+        if _has_floats(outputs[k].aval):
+            whole = Place(Buffer("output", k), 0, c_strides(outputs[k].aval), outputs[k].aval)
+            found.append((step, _check(whole, number - 1, first)))
+    return found
+
+
+def _check(place: Place, number: int, first: dict[str, int]) -> _native.Check:
+    return number, _pointer(place, first), place.aval.dtype, place.aval.shape, place.strides
+
+
+def _has_floats(aval: Aval) -> bool:
+    return aval.is_inexact and aval.size > 0 and aval.dtype.char in "efdFD"
 
 
 def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[PlanStep], calls: Sequence[Call]) -> int:
@@ -242,10 +290,7 @@ def _steps(
         return code if isinstance(code, str) else code.address
 
     def pointer(place: Place) -> tuple[int, int]:
-        buffer = place.buffer
-        if buffer.kind == "arena":
-            return 0, buffer.offset + place.offset
-        return first[buffer.kind] + buffer.number, place.offset
+        return _pointer(place, first)
 
     def view(place: Place, copies: bool) -> tuple[Any, ...]:
         return pointer(place), place.aval.dtype, place.aval.shape, place.strides, copies

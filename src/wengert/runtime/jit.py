@@ -161,8 +161,10 @@ class Jit(_Signed[P, R]):
         is_strict: bool = False,
         donate: Callable[..., Any] | None = None,
         is_rolled: bool = True,
+        finds_nans: bool = False,
     ) -> None:
         super().__init__()
+        self._finds_nans = finds_nans
         self._is_rolled = is_rolled
         self._counts = Counts() if is_rolled else None
         self._donate = donate
@@ -198,7 +200,7 @@ class Jit(_Signed[P, R]):
         return standing_name(self) or (type(self), (self.__wrapped__, *self._options()))
 
     def _options(self) -> tuple[Any, ...]:
-        return self._is_fast, self._is_strict, self._donate, self._is_rolled
+        return self._is_fast, self._is_strict, self._donate, self._is_rolled, self._finds_nans
 
     def __copy__(self) -> Jit[P, R]:
         return self
@@ -457,6 +459,7 @@ class Jit(_Signed[P, R]):
             self._stats.compile_s += time.perf_counter() - start
             return compiled, [] if is_look else run_once(tape, inputs)
         program = compiled.program
+        program.function = self.__wrapped__
         self._stats.compile_s += time.perf_counter() - start
         self._keep(compiled, signature, special, tuple(kwargs))
         if is_look:

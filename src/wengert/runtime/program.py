@@ -6,20 +6,24 @@ arguments, captured arrays or each other.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert import config, tree
+from wengert.codegen.lowered import lowered_tape
+from wengert.codegen.target import target
 from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
 from wengert.expect import given
 from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss
 from wengert.passes.number_guards import without_guards
-from wengert.passes.plan.places import Plan
+from wengert.passes.plan.places import Plan, PlanStep
 from wengert.runtime import _native, threadpool, timing
-from wengert.runtime.assemble import KernelInfo, Linked, assemble
+from wengert.runtime.assemble import KernelInfo, Linked, assemble, checks
+from wengert.runtime.nonfinite import look, raise_if_made
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Tape
@@ -40,6 +44,7 @@ class NativeMiss(GuardError):
 
 _native.setup(guard_miss=NativeMiss)
 _native.set_threads(config.threads)
+_native.finding.everywhere = 2 if config.find_nans else 0
 
 
 class Program:
@@ -71,6 +76,10 @@ class Program:
         self._guards = {i.params["position"]: i for i in tape.instrs if i.op is guard}
         self.executable: _native.Executable | None = None
         self.linked: Linked | None = None
+        self.function: Callable[..., Any] | None = None
+        """The user's function, whose names of arguments errors use; None if nobody has said."""
+        self._making = tuple(in_strides), is_fast, tuple(donated)
+        self._checked: list[PlanStep] = []  # the step of each of the executable's checks
         self._reference: Reference | None = None
         if config.native:
             threadpool.register()
@@ -79,19 +88,39 @@ class Program:
             self._reference = Reference(tape)
 
     def _build(self, in_strides: Sequence[tuple[int, ...] | None], is_fast: bool, donated: Sequence[int]) -> None:
-        whole = self.tape
-        if self._captures_vary:
-            whole = whole.replace(inputs=(*whole.inputs, *[c.var for c in whole.captures]), captures=())
         self.linked = assemble(
-            whole,
+            self._whole(),
             in_strides,
             is_fast,
             keeps_arena=not self._captures_vary,  # there may be hundreds of un-jitted programs, each called once
             donated=donated,
         )
         self.plan, self.executable, self.kernels = self.linked[:3]
+        self.executable.owner = weakref.ref(self)
         self.arena_bytes = self.plan.arena_bytes
         timing.note_made(self)
+
+    def _make_checks(self) -> None:
+        """Tell the executable what its steps write, so that it can look for NaNs there. The runtime asks for this when
+        a run looks for the first time; the kernels and the plan stay."""
+        assert self.executable is not None
+        looked_at = checks(lowered_tape(self._whole(), target(), *self._making), self.kernels)
+        self._checked = [step for step, _ in looked_at]
+        self.executable.look_at([check for _, check in looked_at])
+
+    def _found(self, reads: list[Any], number: int, mode: int) -> None:
+        """Raise NonFiniteError if what check ``number`` has found was made by an operation. ``reads`` are copies of
+        the inputs, then of the captured arrays; ``mode`` is 2 where infinities count."""
+        n = len(self.tape.inputs)
+        inputs = reads[:n]
+        captures = reads[n:] if self._captures_vary else [c.array for c in self.tape.captures]
+        raise_if_made(self.tape, inputs, captures, mode == 2, self.function, self._checked[number].instr)
+
+    def _whole(self) -> Tape:
+        """The tape, with captured arrays as inputs if they vary."""
+        if not self._captures_vary:
+            return self.tape
+        return self.tape.replace(inputs=(*self.tape.inputs, *[c.var for c in self.tape.captures]), captures=())
 
     def memory(self) -> Memory:
         """The values that the program stores while it runs, to be printed: for each, from which step to which it is
@@ -114,6 +143,8 @@ class Program:
         """
         if self.executable is None:
             assert self._reference is not None
+            if _native.finding.mode:
+                look(self.tape, inputs, captures, self.function)
             return self._reference.run(inputs, captures)
         if self._captures_vary:
             inputs = [*inputs, *(captures if captures is not None else [c.array for c in self.tape.captures])]
@@ -188,6 +219,7 @@ class Program:
                 raise StructureError(
                     message(f"{self.tape.name}: only native programs are bound; wengert.config.native is off")
                 )
+            self.executable.owner = lambda: self  # what is bound may outlive this object, and asks it about NaNs
             inputs = self._inputs(args, kwargs)
             if self._captures_vary:
                 inputs += [c.array for c in self.tape.captures]

@@ -21,6 +21,8 @@ from typing import Any
 
 from wengert import config, passes
 from wengert.ops.op import Op
+from wengert.runtime import _native
+from wengert.runtime.nonfinite import look
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
@@ -64,6 +66,8 @@ class TieredProgram:
             self._count_a_run()
         if self.program is not None:
             return self.program.run_recorded(inputs, [captures[k] for k in self._reads])[0]
+        if _native.finding.mode:
+            look(self.tape, inputs, captures)
         reference = self._reference = self._reference or Reference(self.tape)
         return reference.run(inputs, captures)
 

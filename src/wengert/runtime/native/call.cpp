@@ -4,6 +4,7 @@
 // runs it straight into the result; every other call is Python's affair (`_slow`). Entries are immutable; a
 // dispatcher's tuple of them is replaced as a whole. With the GIL held; leaves are owned while they are looked at,
 // since looking at a place may run any Python code.
+#include "finite.h"
 #include "places.h"
 #include "signature.h"
 
@@ -45,6 +46,7 @@ struct DispatcherObject {
     vectorcallfunc vectorcall;
     PyObject *entries; // a tuple; the most recently installed first. A strong reference, nullptr once cleared
     std::atomic<uint64_t> calls;
+    char looks; // for NaNs, at every call
 };
 
 Entry &entry_of(PyObject *self) { return reinterpret_cast<EntryObject *>(self)->entry; }
@@ -273,7 +275,7 @@ void replace_entries(DispatcherObject *dispatcher, PyObject *entries) { // steal
     Py_XDECREF(old);
 }
 
-PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_and_flag, PyObject *keywords) {
+PyObject *dispatcher_answer(PyObject *self, PyObject *const *args, size_t n_args_and_flag, PyObject *keywords) {
     DispatcherObject *dispatcher = dispatcher_of(self);
     const auto n_args = static_cast<size_t>(PyVectorcall_NARGS(n_args_and_flag));
     count(dispatcher->calls);
@@ -305,6 +307,16 @@ PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_a
     }
     Py_XDECREF(entries);
     return call_slow(self, args, n_args, keywords);
+}
+
+[[gnu::noinline]] PyObject *answer_looking(PyObject *self, PyObject *const *args, size_t n_args, PyObject *keywords) {
+    const Looked looked(Looking::all);
+    return dispatcher_answer(self, args, n_args, keywords);
+}
+
+PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_and_flag, PyObject *keywords) {
+    if (dispatcher_of(self)->looks) [[unlikely]] return answer_looking(self, args, n_args_and_flag, keywords);
+    return dispatcher_answer(self, args, n_args_and_flag, keywords);
 }
 
 // ----------------------------------------------------------------------------------------------------------- Entry
@@ -536,7 +548,9 @@ PyMethodDef dispatcher_methods[] = {{"_install", install, METH_O, "Puts an Entry
                                     {}};
 
 PyMemberDef dispatcher_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(DispatcherObject, vectorcall), READONLY, nullptr}, {}};
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(DispatcherObject, vectorcall), READONLY, nullptr},
+    {"_finds_nans", T_BOOL, offsetof(DispatcherObject, looks), 0, "whether every call looks for NaNs"},
+    {}};
 
 PyType_Slot dispatcher_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(dispatcher_new)},

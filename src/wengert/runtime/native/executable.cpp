@@ -2,13 +2,14 @@
 //
 // Making one is cold (see reading.h); running one is plain C API, without exceptions. The GIL is held, but for the run
 // itself (see executor.cpp).
-#include "layout.h"
+#include "finite.h"
 #include "loops.h"
 #include "reading.h"
 #include "timing.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace wengert {
@@ -278,11 +279,13 @@ PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 
 int executable_traverse(PyObject *self, visitproc visit, void *arg) {
     for (Callback &callback : code_of(self).callbacks) Py_VISIT(callback.function);
+    Py_VISIT(code_of(self).owner);
     Py_VISIT(Py_TYPE(self));
     return 0; // arrays of numbers refer to nothing
 }
 
 int executable_clear(PyObject *self) {
+    Py_CLEAR(code_of(self).owner);
     for (Callback &callback : code_of(self).callbacks) Py_SETREF(callback.function, Py_NewRef(Py_None));
     return 0;
 }
@@ -303,6 +306,8 @@ void executable_dealloc(PyObject *self) {
         for (std::vector<View> *views : {&callback.ins, &callback.outs})
             for (View &view : *views) release(view.operand);
     }
+    Py_XDECREF(code.owner);
+    delete code.checks.load();
     Py_XDECREF(code.machine_code); // last of all: its kernels are not run again
     code.~Executable();
     type->tp_free(self);
@@ -390,7 +395,51 @@ PyObject *executable_stop_timing(PyObject *self, PyObject *) {
 }
 PyObject *executable_times(PyObject *self, PyObject *) { return times_of(code_of(self)); }
 
+// The checks of the steps, in their order: (step, pointer, dtype, shape, strides). They are set once.
+PyObject *executable_look_at(PyObject *self, PyObject *list) {
+    Executable &code = code_of(self);
+    const bool is_made = guarded([&] {
+        auto checks = std::make_unique<std::vector<Check>>();
+        nb::object items = items_of(list, "checks");
+        for (size_t k = 0; k < length(items); k++) {
+            nb::object spec = items_of(item(items, k), "a check (step, pointer, dtype, shape, strides)", 5);
+            const int64_t step = integer(item(spec, 0));
+            if (step < 0 || static_cast<size_t>(step) >= code.blocks[0].size() ||
+                (!checks->empty() && static_cast<size_t>(step) < checks->back().step))
+                throw std::invalid_argument("a check of a step that there is not, or out of order");
+            nb::object where = items_of(item(spec, 1), "a pointer (base, offset)", 2);
+            const int64_t base = integer(item(where, 0));
+            if (base < 0 || static_cast<size_t>(base) >= code.n_bases() || code.uses[base].empty())
+                throw std::invalid_argument("a check has a base that no step points into");
+            const Use &use = code.uses[base].front();
+            Operand operand = wengert::operand(item(spec, 2), item(spec, 3), item(spec, 4));
+            const char kind = operand.descr->kind;
+            const npy_intp itemsize = PyDataType_ELSIZE(operand.descr) / (kind == 'c' ? 2 : 1);
+            Check check{static_cast<size_t>(step), use.pointer, integer(item(where, 1)) - use.offset,
+                        make_floats(kind, PyDataType_ELSIZE(operand.descr), operand.shape, operand.strides)};
+            release(operand);
+            if ((kind != 'f' && kind != 'c') || (itemsize != 2 && itemsize != 4 && itemsize != 8))
+                throw std::invalid_argument("a check is of floats of at most 8 bytes");
+            checks->push_back(std::move(check));
+        }
+        std::vector<Check> *none = nullptr;
+        if (code.checks.compare_exchange_strong(none, checks.get())) (void)checks.release(); // else another thread was first
+        return true;
+    });
+    if (!is_made) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject *get_owner(PyObject *self, void *) {
+    return Py_NewRef(code_of(self).owner != nullptr ? code_of(self).owner : Py_None);
+}
+int set_owner(PyObject *self, PyObject *value, void *) {
+    Py_XSETREF(code_of(self).owner, Py_XNewRef(value));
+    return 0;
+}
+
 PyGetSetDef executable_getset[] = {
+    {"owner", get_owner, set_owner, "a callable that gives the Program whose code this is, or None", nullptr},
     {"n_steps", get_n_steps, nullptr, "how many steps it has, those in blocks included", nullptr},
     {"address", get_address, nullptr, "what a loop is given whose body this is", nullptr},
     {"arena_bytes", get_arena_bytes, nullptr, "bytes of memory that a run takes beside its arrays", nullptr},
@@ -403,6 +452,7 @@ PyGetSetDef executable_getset[] = {
 PyMethodDef executable_methods[] = {
     {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(executable_run)),
      METH_FASTCALL | METH_KEYWORDS, "run(inputs, captures=None, out=None) -> list of the outputs"},
+    {"look_at", executable_look_at, METH_O, "look_at(checks): where NaNs are looked for, after which step"},
     {"bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(bind)), METH_VARARGS | METH_KEYWORDS,
      "bind(inputs, captures=None, out=None, result=None) -> Bound"},
     {"start_timing", executable_start_timing, METH_NOARGS, "start_timing(): from now on steps are timed"},

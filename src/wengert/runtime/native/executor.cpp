@@ -3,7 +3,7 @@
 // The caller owns the frame and holds the GIL. If the code is long the GIL is given up for the run: other threads may
 // then write the arrays being read (the caller's affair, as in NumPy), but none can be freed, for whoever called holds
 // a reference to each. The GIL is taken back for callbacks, for failures, and now and then to look for a signal.
-#include "layout.h"
+#include "finite.h"
 #include "timing.h"
 
 #include <cstring>
@@ -213,12 +213,13 @@ bool call_back(Run &run, const Callback &callback, const int32_t *status = nullp
 
 // ----------------------------------------------------------------------------------------------------------- steps
 
-template <class Times> Outcome run_block(Run &run, const Block &block, Times &times) {
+template <class Times> Outcome run_block(Run &run, const Block &block, Times &times);
+
+template <class Times>
+Outcome run_steps(Run &run, const Step *begin, const Step *end, const Step *commits, Times &times) {
     Frame &frame = run.frame;
-    const Step *commits = &block == run.code.blocks.data() && run.code.commits_at < block.size()
-                              ? &block[run.code.commits_at]
-                              : nullptr;
-    for (const Step &step : block) {
+    for (const Step *now = begin; now != end; now++) {
+        const Step &step = *now;
         if (&step == commits) [[unlikely]] run.is_committed = true;
         switch (step.kind) {
         case StepKind::kernel: {
@@ -268,6 +269,13 @@ template <class Times> Outcome run_block(Run &run, const Block &block, Times &ti
     return Outcome::done;
 }
 
+template <class Times> Outcome run_block(Run &run, const Block &block, Times &times) {
+    const Step *commits = &block == run.code.blocks.data() && run.code.commits_at < block.size()
+                              ? &block[run.code.commits_at]
+                              : nullptr;
+    return run_steps(run, block.data(), block.data() + block.size(), commits, times);
+}
+
 [[gnu::noinline]] Outcome run_timed(Run &run, Timing &timing) {
     Outcome outcome;
     {
@@ -278,6 +286,88 @@ template <class Times> Outcome run_block(Run &run, const Block &block, Times &ti
     timing.give_back();
     return outcome;
 }
+
+// ------------------------------------------------------------------------------------------------------ NaNs are found
+
+// The Program of the code: a new reference, or None.
+PyObject *owner_of(const Executable &code) {
+    return code.owner == nullptr ? Py_NewRef(Py_None) : PyObject_CallNoArgs(code.owner);
+}
+
+// The checks of the code, which Python makes when they are asked for first; nullptr: there are none, or an error is set.
+const std::vector<Check> *checks_of(Executable &code) {
+    if (const auto *made = code.checks.load(std::memory_order_acquire)) return made;
+    const Looked not_here(Looking::not_at_all);
+    PyObject *owner = owner_of(code);
+    if (owner == nullptr) return nullptr;
+    PyObject *done = owner == Py_None ? Py_NewRef(Py_None) : PyObject_CallMethod(owner, "_make_checks", nullptr);
+    Py_DECREF(owner);
+    Py_XDECREF(done);
+    return done == nullptr ? nullptr : code.checks.load(std::memory_order_acquire);
+}
+
+// Copies of the inputs and captured arrays as they are now: a new reference to a list.
+PyObject *copies_of_reads(const Executable &code, const Frame &frame) {
+    const size_t n_inputs = code.inputs.size(), n = n_inputs + code.captures.size();
+    PyObject *list = PyList_New(static_cast<Py_ssize_t>(n));
+    for (size_t k = 0; list != nullptr && k < n; k++) {
+        const Operand &operand = k < n_inputs ? code.inputs[k] : code.captures[k - n_inputs];
+        Py_INCREF(operand.descr);
+        PyObject *view = PyArray_NewFromDescr(&PyArray_Type, operand.descr, static_cast<int>(operand.shape.size()),
+                                              operand.shape.data(), operand.strides.data(), frame.bases[1 + k], 0, nullptr);
+        PyObject *copy = view == nullptr
+                             ? nullptr
+                             : PyArray_NewCopy(reinterpret_cast<PyArrayObject *>(view), NPY_CORDER);
+        Py_XDECREF(view);
+        if (copy == nullptr) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, static_cast<Py_ssize_t>(k), copy);
+    }
+    return list;
+}
+
+// Whether the run may go on although something that is not finite was found: Python looks who made it, and raises.
+[[gnu::cold, gnu::noinline]] bool is_excused(Run &run, size_t check, Looking mode, PyObject *reads) {
+    const bool was_released = run.released != nullptr;
+    if (was_released) run.take_gil();
+    const Looked not_here(Looking::not_at_all);
+    PyObject *given = reads != nullptr ? Py_NewRef(reads) : copies_of_reads(run.code, run.frame);
+    PyObject *owner = given == nullptr ? nullptr : owner_of(run.code), *done = nullptr;
+    if (owner != nullptr)
+        done = owner == Py_None ? Py_NewRef(Py_None)
+                                : PyObject_CallMethod(owner, "_found", "Oni", given, static_cast<Py_ssize_t>(check),
+                                                      static_cast<int>(mode));
+    Py_XDECREF(owner);
+    Py_XDECREF(given);
+    Py_XDECREF(done);
+    if (was_released) run.release_gil();
+    return done != nullptr;
+}
+
+// Runs the steps as ever, and looks at what they have written, up to the first find that is excused.
+Outcome run_looking(Run &run, const std::vector<Check> &checks, Looking mode, PyObject *reads) {
+    NoStamps none;
+    const Block &block = run.code.blocks[0];
+    const Step *begin = block.data(), *end = begin + block.size();
+    const Step *commits = run.code.commits_at < block.size() ? begin + run.code.commits_at : nullptr;
+    for (size_t k = 0; k < checks.size(); k++) {
+        const Step *after = block.data() + checks[k].step + 1;
+        if (after != begin) {
+            const Outcome outcome = run_steps(run, begin, after, commits, none);
+            if (outcome != Outcome::done) return outcome;
+            begin = after;
+        }
+        if (is_found(checks[k], run.frame.table, mode)) {
+            if (!is_excused(run, k, mode, reads)) return Outcome::failed;
+            break;
+        }
+    }
+    return run_steps(run, begin, end, commits, none);
+}
+
+[[gnu::cold, gnu::noinline]] Outcome execute_looking(Executable &code, Run &run, Looking mode, bool is_fresh);
 
 } // namespace
 
@@ -293,6 +383,8 @@ Outcome execute(Executable &code, Frame &frame, Miss &miss, bool is_fresh) {
     count(code.runs);
     if (!ensure_arena(code, frame)) return Outcome::failed;
     Run run{code, frame, miss, nullptr, coarse_now_ns()};
+    if (finders.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        if (const Looking mode = looking(); mode != Looking::not_at_all) return execute_looking(code, run, mode, is_fresh);
     Timing *timing = code.timing.load(std::memory_order_acquire);
     const bool is_timed = timing != nullptr && timing->begins_a_timed_run();
     if (code.is_long) run.release_gil();
@@ -303,6 +395,28 @@ Outcome execute(Executable &code, Frame &frame, Miss &miss, bool is_fresh) {
     // A loop of SciPy's may set an error and go on: where scipy.special.errstate says so.
     return outcome == Outcome::done && PyErr_Occurred() ? Outcome::failed : outcome;
 }
+
+namespace {
+
+Outcome execute_looking(Executable &code, Run &run, Looking mode, bool is_fresh) {
+    const std::vector<Check> *checks = checks_of(code);
+    if (checks == nullptr && PyErr_Occurred()) return Outcome::failed;
+    PyObject *reads = nullptr; // inputs that the run writes over are copied before
+    if (checks != nullptr && code.commits_at != SIZE_MAX) {
+        reads = copies_of_reads(code, run.frame);
+        if (reads == nullptr) return Outcome::failed;
+    }
+    if (code.is_long) run.release_gil();
+    clear_outputs(code, run.frame, is_fresh);
+    NoStamps none;
+    const Outcome outcome =
+        checks == nullptr ? run_block(run, code.blocks[0], none) : run_looking(run, *checks, mode, reads);
+    if (code.is_long) run.take_gil();
+    Py_XDECREF(reads);
+    return outcome == Outcome::done && PyErr_Occurred() ? Outcome::failed : outcome;
+}
+
+} // namespace
 
 PyObject *miss_bytes(const Miss &miss) {
     return PyBytes_FromStringAndSize(miss.seen, static_cast<Py_ssize_t>(miss.guard->nbytes));

@@ -112,6 +112,7 @@ struct Use {
 
 struct Frame;
 struct Timing;
+struct Check;
 
 struct Executable {
     size_t arena_bytes = 0;
@@ -133,6 +134,9 @@ struct Executable {
     uint32_t n_pointers = 0;
     size_t commits_at = SIZE_MAX;                  // from this step on a run writes its inputs, and goes on to its end
     PyObject *machine_code = nullptr;              // a strong reference: what keeps the kernels there; may be nullptr
+
+    std::atomic<std::vector<Check> *> checks{nullptr}; // owned; made when somebody looks for NaNs, see finite.h
+    PyObject *owner = nullptr;                         // a strong reference: a callable that gives the Program, or None
 
     std::atomic<uint64_t> runs{0};
     uint32_t n_steps = 0;

@@ -1,6 +1,7 @@
 // The extension module wengert.runtime._native: its types and its few functions. Imported once; with the GIL held.
 #define WENGERT_IMPORTS_NUMPY
 #include "blas.h"
+#include "finite.h"
 #include "fourier.h"
 #include "loops.h"
 #include "sorting.h"
@@ -23,7 +24,7 @@ NB_MODULE(_native, module) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     if (!wengert::make_executable_type(module.ptr()) || !wengert::make_bound_type(module.ptr()) ||
         !wengert::make_call_types(module.ptr()) || !wengert::make_shared_memory_type() ||
-        !wengert::make_results_handler())
+        !wengert::make_results_handler() || !wengert::make_finding(module.ptr()))
         throw nb::python_error();
 
     module.doc() = "The runtime of compiled programs; see _native.pyi.";
