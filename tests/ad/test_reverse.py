@@ -215,7 +215,7 @@ def test_what_the_backward_part_adds_has_the_line_it_belongs_to() -> None:
     tape = formula(sin, S)
     tape = tape.replace(instrs=tuple(i._replace(source=line) for i in tape.instrs))
     joint = vjp(tape, (0,), (0,))
-    assert [i.source for i in joint.instrs] == [line] + [line._replace(role="cotangent")] * (len(joint) - 1)
+    assert [i.source for i in joint.instrs] == [line] + [line.derived("cotangent", "sin")] * (len(joint) - 1)
     assert cotangent_source(None) is None
 
 
