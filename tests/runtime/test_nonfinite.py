@@ -1,4 +1,4 @@
-"""Which step of a tape made a NaN or an infinity, and which only handed it on, lost it or left it out."""
+"""Steps of a tape that make a NaN or an infinity, and those that only hand it on, lose it or leave it out."""
 
 from __future__ import annotations
 

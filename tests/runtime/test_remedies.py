@@ -1,4 +1,4 @@
-"""What the error of a NaN or an infinity says to write instead, cause by cause."""
+"""Remedies in the error of a NaN or an infinity, cause by cause."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ MOST = 100
 
 
 class Replay(NamedTuple):
-    """What was found when a tape ran again."""
+    """The finds of a run of a tape."""
 
     made: Made | None
     outputs: list[Any]
@@ -86,7 +86,7 @@ def raise_if_made(
 def replayed(tape: Tape, inputs: Sequence[Any], captures: Sequence[Any] = (), infinities: bool = True) -> Replay:
     """Run a tape through the references of its ops, and find what made something that is not finite."""
     with silent():
-        return _Run(tape, infinities).run(inputs, captures)
+        return _Running(tape, infinities).run(inputs, captures)
 
 
 class _Step(NamedTuple):
@@ -100,7 +100,7 @@ class _Step(NamedTuple):
     made: Made | None
 
 
-class _Run:
+class _Running:
     """One run. The values of a step are let go of after their last use, as in any other run by the references."""
 
     def __init__(self, tape: Tape, infinities: bool) -> None:
@@ -176,7 +176,8 @@ class _Run:
     def _of_elements(
         self, instr: Instr, operands: Sequence[Any], y: Any, read: Sequence[int]
     ) -> tuple[list[int], list[int], Made | None]:
-        """As :meth:`_note`, element by element."""
+        """Return the operands from which an elementwise step hands on what is not finite, those of which it loses it, and
+        what it makes itself."""
         bad = self._bad(y)
         if bad is None:
             return [], [] if instr.op.reference in ASK else list(read), None
@@ -206,7 +207,7 @@ class _Run:
         return passed, lost, found
 
     def _made_in(self, instr: Instr, operands: Sequence[Any], results: Sequence[Any]) -> Made | None:
-        """What a step that is not elementwise made, if it made anything."""
+        """Return the find in a step that is not elementwise, or None."""
         if self.count >= MOST:
             return None
         if type(instr.op.kernel) in _INSIDE:

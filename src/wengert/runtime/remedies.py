@@ -1,4 +1,4 @@
-"""What to write instead of an operation that made a NaN or an infinity, where the cause is a known one."""
+"""Remedies: what to write instead of an operation that made a NaN or an infinity, where the cause is a known one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Made(NamedTuple):
 
     instr: Instr
     operands: Sequence[Any]
-    """Of an elementwise step the elements at the place; of another one the whole operands."""
+    """The elements at the place, for an elementwise step; the whole operands for another one."""
     result: Any
     """The element that is not finite."""
     index: tuple[int, ...]
@@ -53,7 +53,7 @@ def headline(made: Made) -> str:
 
 
 def remedies(made: Made) -> list[str]:
-    """What to write instead; empty if the cause is no known one."""
+    """Return what to write instead; nothing if the cause is no known one."""
     if made.differentiated:
         name, found = made.differentiated, _OF_DERIVATIVES.get(made.differentiated)
         if "norm" in made.code and name in ("sqrt", "divide", "power", "norm", "absolute", "hypot"):
@@ -193,4 +193,4 @@ _OF_VALUES: dict[str, Callable[[Made], list[str]]] = {
     "tan": _of_tan,
     "convert": _of_cast,
 }
-"""By the name of the op: a function that returns what to write instead."""
+"""Functions that return what to write instead, by the name of the op."""
