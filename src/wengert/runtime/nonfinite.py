@@ -176,8 +176,8 @@ class _Running:
     def _of_elements(
         self, instr: Instr, operands: Sequence[Any], y: Any, read: Sequence[int]
     ) -> tuple[list[int], list[int], Made | None]:
-        """Return the operands from which an elementwise step hands on what is not finite, those of which it loses it, and
-        what it makes itself."""
+        """Return the operands from which an elementwise step hands on what is not finite, those of which it loses it,
+        and what it makes itself."""
         bad = self._bad(y)
         if bad is None:
             return [], [] if instr.op.reference in ASK else list(read), None
