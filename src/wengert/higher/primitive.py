@@ -465,7 +465,7 @@ class Primitive(Generic[P, R]):
         return self._op(*xs, out=wide, settings=settings, maps=((size, tuple(batched)), *maps))
 
 
-def _name_of(rule: Callable[..., Any]) -> str:
+def _name_of(rule: Callable[..., Any] | None) -> str:
     while isinstance(rule, partial):
         rule = rule.func
     return held(rule, "__name__", type(rule).__name__)
