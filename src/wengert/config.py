@@ -47,7 +47,7 @@ target: str = _environ.get("WENGERT_TARGET", "")
 native: bool = _environ.get("WENGERT_NATIVE", "1") == "1"
 """Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``)."""
 
-find_nans: bool = os.environ.get("WENGERT_FIND_NANS", "0") == "1"
+find_nans: bool = _environ.get("WENGERT_FIND_NANS", "0") == "1"
 """Look everywhere for the operation that makes a NaN or an infinity, as :func:`wengert.find_nans` does in a context,
 when wengert is imported (``WENGERT_FIND_NANS=1``)."""
 
@@ -68,6 +68,7 @@ __all__ = [
     "cache_bytes",
     "cache_dir",
     "check",
+    "find_nans",
     "max_paths",
     "max_programs",
     "native",
