@@ -93,7 +93,7 @@ def main():
     options.add_argument("--picture", type=Path, default=HERE / "digits_cnn.png")
     chosen = options.parse_args()
     console = Console()
-    console.print(nn.summary(MODEL, wg.spec((BATCH, 1, 8, 8))))
+    console.print(nn.summary(MODEL, wg.spec((BATCH, 1, 8, 8), "float32")))
     done = train(chosen.epochs)
     _, (x, y) = digits()
     draw(done, x, y, chosen.picture)

@@ -93,7 +93,7 @@ def evaluate(candidate, seed, epochs=6):
         metrics={"accuracy": nn.accuracy},
         progress=False,
     )
-    one = wg.spec((1, 1, 8, 8))
+    one = wg.spec((1, 1, 8, 8), "float32")
     last = done.history[-1]
     return {
         "loss": last["validation loss"],

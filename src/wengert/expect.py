@@ -23,6 +23,7 @@ import re
 import sys
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
@@ -625,6 +626,14 @@ def require(where: str, name: str, value: Any, annotation: str) -> Any:
     except _Other as error:
         why = f" ({error})" if str(error) else ""
     raise ArgumentError(message(f"{where}: {name} is {given(value)}; expected {expected}{why}"))
+
+
+def outdated(what: str, instead: str) -> None:
+    """Warn, at the user's line, of a spelling that has changed: it is understood for one release more."""
+    frame, level = sys._getframe(1), 3
+    while frame.f_back is not None and str(frame.f_back.f_globals.get("__name__")).partition(".")[0] == "wengert":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(f"{what} is outdated, and goes with the next release: {instead}", DeprecationWarning, level)
 
 
 def leaves_of(flatten: Callable[[Any], Any], path: Callable[[Any, int], str]) -> None:

@@ -68,11 +68,11 @@ WORKLOADS = {
     "a layer's": """
         from wengert import nn
         inputs, b, x = np.ones((70, 70)), np.ones(70), np.ones((70, 70))
-        f = wg.grad(lambda w: np.sum(nn.dense_bias_act(np.tanh, w, inputs, b) ** 2)); out = np.empty((70, 70))""",
+        f = wg.grad(lambda w: np.sum(np.tanh(nn.linear(inputs, w, b)) ** 2)); out = np.empty((70, 70))""",
     "a layer's, forward": """
         from wengert import nn
         w, b, x = np.ones((50, 70)), np.ones(50), np.ones((20, 70))
-        f = lambda x: nn.dense_bias_act(np.tanh, w, x, b); out = np.empty((20, 50))""",
+        f = lambda x: np.tanh(nn.linear(x, w, b)); out = np.empty((20, 50))""",
     "a convolution's": """
         from wengert import nn
         x, w, b = np.ones((2, 3, 9, 9), "f"), np.ones((4, 3, 3, 3), "f"), np.ones(4, "f")

@@ -215,7 +215,7 @@ def test_the_program_of_a_call() -> None:
 def test_specs_stand_for_arrays_where_shapes_alone_are_asked() -> None:
     x = wg.spec((2, 3), "float64")
     assert x is wg.spec([np.int64(2), 3], float) and (x.shape, x.dtype, x.size) == ((2, 3), np.float64, 6)
-    assert wg.spec(3) is wg.spec((3,), np.float32)
+    assert wg.spec(3) is wg.spec((3,), np.float64)
     f = lambda x, scale, *, square: {"y": x @ np.ones((3, 4)) * scale, "n": (x**2 if square else x).sum()}
     found = wg.spec_of(f)(x, 2.0, square=True)
     assert found == {"y": wg.spec((2, 4), "float64"), "n": wg.spec((), "float64")}

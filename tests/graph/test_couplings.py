@@ -11,7 +11,7 @@ from wengert import graph
 from wengert.errors import WidthError
 from wengert.graph.couplings import couplings, selections
 
-X = wg.spec((2, 3, 4, 5))
+X = wg.spec((2, 3, 4, 5), "float32")
 
 
 def joined() -> graph.Graph:
@@ -62,6 +62,6 @@ def test_axes_of_features() -> None:
     """A dense layer's are the last, whatever else there is before them."""
     x = graph.input("x")
     g = graph.Graph([x], [graph.vertex(Linear(4), "b")(x + graph.vertex(Linear(7), "a")(x))])
-    params, state = g.init(0, wg.spec((2, 5, 7)))
+    params, state = g.init(0, wg.spec((2, 5, 7), "float32"))
     with pytest.raises(WidthError, match="'x', an input, keeps width 7"):
-        g.resize({"a": 6}, params, state, wg.spec((2, 5, 7)))
+        g.resize({"a": 6}, params, state, wg.spec((2, 5, 7), "float32"))

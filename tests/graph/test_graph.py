@@ -25,7 +25,7 @@ def residual() -> graph.Graph:
 
 def test_a_graph_is_a_layer() -> None:
     g = residual()
-    params, state = g.init(0, wg.spec((5, 3)))
+    params, state = g.init(0, wg.spec((5, 3), "float32"))
     assert list(params) == ["h"] and state == {}
     assert params["h"]["w"].shape == (3, 3)
     x = np.ones((5, 3), np.float32)
@@ -59,7 +59,7 @@ def test_it_is_differentiated_and_compiled(dtype: Any) -> None:
 def test_its_tape_is_that_of_the_plain_function() -> None:
     """Nothing of the graph is left once it is traced."""
     g = residual()
-    params, _ = g.init(0, wg.spec((5, 3)))
+    params, _ = g.init(0, wg.spec((5, 3), "float32"))
     x = np.ones((5, 3), np.float32)
 
     def plain(params: Any, x: Any) -> Any:
@@ -90,7 +90,7 @@ def test_graphs_are_vertices_of_graphs() -> None:
     inner = residual()
     x = graph.input("x")
     g = graph.Graph([x], [graph.vertex(inner, "b")(graph.vertex(inner, "a")(x))])
-    params, state = g.init(0, wg.spec((2, 3)))
+    params, state = g.init(0, wg.spec((2, 3), "float32"))
     assert set(params) == {"a", "b"} and set(params["a"]) == {"h"}
     x_ = np.ones((2, 3), np.float32)
     once = inner.apply(params["a"], {}, x_)[0]
@@ -110,7 +110,7 @@ class Counter:
 
 def test_state_is_handed_on() -> None:
     g = graph.empty("x").insert("c", Counter(), after="x").insert("d", Counter(), after="c")
-    params, state = g.init(0, wg.spec(3))
+    params, state = g.init(0, wg.spec(3, "float32"))
     assert params == {}
     _, new = g.apply(params, state, np.ones(3), train=True)
     assert {k: int(v["n"]) for k, v in new.items()} == {"c": 1, "d": 1}
@@ -147,8 +147,8 @@ def test_equality() -> None:
 
 
 def test_its_specs() -> None:
-    specs = residual().specs(wg.spec((7, 3)))
-    assert specs["h"] == wg.spec((7, 3)) and list(specs) == ["x", "h", "t", "add"]
+    specs = residual().specs(wg.spec((7, 3), "float32"))
+    assert specs["h"] == wg.spec((7, 3), "float32") and list(specs) == ["x", "h", "t", "add"]
 
 
 def test_it_is_printed_as_a_table() -> None:
@@ -166,7 +166,7 @@ def test_values_that_do_not_fit_name_both_vertices_and_their_shapes() -> None:
     with pytest.raises(
         ShapeError, match=r"'add'(.|\n)*wide +gives float32\[5, 4\](.|\n)*narrow +gives float32\[5, 3\]"
     ):
-        g.init(0, wg.spec((5, 3)))
+        g.init(0, wg.spec((5, 3), "float32"))
     params = {"wide": {"w": np.ones((4, 3)), "b": np.ones(4)}, "narrow": {"w": np.ones((3, 3)), "b": np.ones(3)}}
     with pytest.raises(ShapeError, match=r"wide +gives float64\[5, 4\](.|\n)*narrow +gives float64\[5, 3\]"):
         g.apply(params, {}, np.ones((5, 3)))
@@ -174,7 +174,7 @@ def test_values_that_do_not_fit_name_both_vertices_and_their_shapes() -> None:
 
 def test_a_layer_that_does_not_fit_is_named_with_its_parameters() -> None:
     g = graph.empty("x").insert("h", Linear(4), after="x")
-    params, _ = g.init(0, wg.spec((5, 3)))
+    params, _ = g.init(0, wg.spec((5, 3), "float32"))
     with pytest.raises(ShapeError, match=r"'h', Linear(.|\n)*x +gives float64\[5, 2\](.|\n)*h.w +is float32\[4, 3\]"):
         g.apply(params, {}, np.ones((5, 2)))
 

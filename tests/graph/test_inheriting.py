@@ -19,7 +19,7 @@ def test_what_fits_stays_and_the_rest_is_new() -> None:
         .insert("b", Linear(3), after="a")
         .insert("c", Linear(2), after="b")
     )
-    x = wg.spec((5, 4))
+    x = wg.spec((5, 4), "float32")
     params, state = g.init(0, x)
     edited = g.replace("b", Linear(6)).rename({"a": "first"}).insert("d", np.tanh, after="b")
     new, new_state = graph.inherit(edited, 1, (x,), params, state, names={"a": "first"})
@@ -32,18 +32,20 @@ def test_what_fits_stays_and_the_rest_is_new() -> None:
 
 def test_layers_that_read_what_has_another_width_are_made_anew() -> None:
     g = graph.empty("x").insert("a", Norm(), after="x").insert("b", Linear(2), after="a")
-    params, state = g.init(0, wg.spec((5, 1)))
+    params, state = g.init(0, wg.spec((5, 1), "float32"))
     wider = graph.empty("x").insert("w", Linear(3), after="x").merge(g, {"x": "w"}).returning("b")
-    new, new_state = graph.inherit(wider, 1, (wg.spec((5, 1)),), params, state)
+    new, new_state = graph.inherit(wider, 1, (wg.spec((5, 1), "float32"),), params, state)
     assert new["a"]["scale"].shape == (3,) and new_state["a"]["mean"].shape == (3,) and new["b"]["w"].shape == (2, 3)
 
 
 def test_state_and_layers_without_parameters() -> None:
     g = graph.empty("x").insert("a", Norm(), after="x").insert("t", np.tanh, after="a")
-    params, state = g.init(0, wg.spec((5, 3)))
-    new, new_state = graph.inherit(g.insert("i", np.positive, after="t"), 1, (wg.spec((5, 3)),), params, state)
+    params, state = g.init(0, wg.spec((5, 3), "float32"))
+    new, new_state = graph.inherit(
+        g.insert("i", np.positive, after="t"), 1, (wg.spec((5, 3), "float32"),), params, state
+    )
     assert new["a"] is params["a"] and new_state["a"] is state["a"]
-    gone, _ = graph.inherit(g.replace("a", np.sin), 1, (wg.spec((5, 3)),), params, state)
+    gone, _ = graph.inherit(g.replace("a", np.sin), 1, (wg.spec((5, 3), "float32"),), params, state)
     assert gone == {}
 
 

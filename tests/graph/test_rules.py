@@ -12,7 +12,7 @@ from tests.graph.layers import Conv, Linear
 from wengert import graph
 from wengert.graph.rules import Own, followed, rule_of
 
-IMAGE = wg.spec((2, 3, 4, 5))
+IMAGE = wg.spec((2, 3, 4, 5), "float32")
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ IMAGE = wg.spec((2, 3, 4, 5))
     [
         (np.tanh, [IMAGE], graph.Same),
         (np.add, [IMAGE, IMAGE], graph.Same),
-        (np.multiply, [IMAGE, wg.spec((2, 1, 4, 5))], graph.Same),
+        (np.multiply, [IMAGE, wg.spec((2, 1, 4, 5), "float32")], graph.Same),
         (lambda x: np.mean(x, axis=(2, 3)), [IMAGE], graph.Same),
         (lambda x: x.reshape(2, -1), [IMAGE], graph.Times),
         (lambda x, y: np.concatenate([x, y], axis=1), [IMAGE, IMAGE], graph.Joined),

@@ -133,9 +133,9 @@ def test_attention_of_heads_with_a_mask() -> None:
 
 def test_dense_and_embedding() -> None:
     w, x, b = RNG.standard_normal((5, 8)), RNG.standard_normal((2, 3, 8)), RNG.standard_normal(5)
-    agree(lambda w, x, b: nn.dense_bias_act(nn.elu, w, x, b), lambda w, x, b: F.elu(F.linear(x, w, b)), w, x, b)
+    agree(lambda w, x, b: nn.elu(nn.linear(x, w, b)), lambda w, x, b: F.elu(F.linear(x, w, b)), w, x, b)
     at = RNG.integers(0, 5, (4, 3))
-    agree(nn.embedding, lambda table, at: F.embedding(at, table), w, at)
+    agree(lambda table, at: nn.embedding(at, table), lambda table, at: F.embedding(at, table), w, at)
 
 
 Z, CLASSES = RNG.standard_normal((6, 5)) * 3, np.array([0, 3, 3, 1, 2, 4])

@@ -70,20 +70,29 @@ def test_batch_norm_afterwards_uses_the_running_numbers() -> None:
 
 def test_dropout() -> None:
     x, key = np.ones((200, 300), "f"), nn.random.key(2)
-    y = nn.dropout(key, x, 0.25)
+    y = nn.dropout(x, key, 0.25)
     assert y.dtype == np.float32 and set(np.unique(y)) == {np.float32(0), np.float32(1 / 0.75)}
     assert abs((y == 0).mean() - 0.25) < 0.01
-    np.testing.assert_array_equal(wg.jit(nn.dropout)(key, x, 0.25), y)
-    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(nn.dropout(key, x, 0.25)))(x), y)
-    assert nn.dropout(key, x, 0) is x
+    np.testing.assert_array_equal(wg.jit(nn.dropout)(x, key, 0.25), y)
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(nn.dropout(x, key, 0.25)))(x), y)
+    assert nn.dropout(x, key, 0) is x
     for rate in (-0.1, 1.0):
         with pytest.raises(ValueError, match="0 <= rate < 1"):
-            nn.dropout(key, x, rate)
+            nn.dropout(x, key, rate)
+
+
+@pytest.mark.parametrize("dropout", [nn.dropout, nn.alpha_dropout])
+def test_a_key_before_the_array_warns(dropout: Any) -> None:
+    x, key = np.ones(20), nn.random.key(2)
+    with pytest.warns(DeprecationWarning, match=r"dropout\(x, key\)"):
+        np.testing.assert_array_equal(dropout(key, x, 0.25), dropout(x, key, 0.25))
+    with pytest.raises(TypeError, match="key is float64"):
+        dropout(x, x)
 
 
 def test_alpha_dropout_keeps_mean_and_variance() -> None:
     x = nn.random.normal(nn.random.key(0), (400, 500))
-    y = nn.alpha_dropout(nn.random.key(1), x, 0.2)
+    y = nn.alpha_dropout(x, nn.random.key(1), 0.2)
     assert abs(y.mean()) < 0.01 and abs(y.var() - 1) < 0.02
 
 

@@ -10,7 +10,7 @@ from wengert import nn
 
 def test_a_table() -> None:
     model = nn.Chain(nn.Conv((3, 3), 4, nn.relu), nn.flatten, nn.Chain(nn.Dense(10), nn.relu))
-    found = nn.summary(model, wg.spec((2, 1, 8, 8)))
+    found = nn.summary(model, wg.spec((2, 1, 8, 8), "float32"))
     rows = {r.path: r for r in found.rows}
     assert list(rows) == ["layers.0", "layers.1", "layers.2.layers.0", "layers.2.layers.1", "layers.2"]
     assert rows["layers.0"].output == "float32[2, 4, 6, 6]" and rows["layers.0"].parameters == 4 * 9 + 4

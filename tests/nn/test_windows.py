@@ -85,4 +85,4 @@ def test_channels_become_places() -> None:
 
 
 def test_an_array_in_words() -> None:
-    assert described(np.zeros((2, 3), np.float32)) == described(wg.spec((2, 3))) == "float32[2, 3]"
+    assert described(np.zeros((2, 3), np.float32)) == described(wg.spec((2, 3), np.float32)) == "float32[2, 3]"

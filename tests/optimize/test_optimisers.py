@@ -210,3 +210,10 @@ def test_trees_that_differ() -> None:
     with pytest.raises(wg.errors.StructureError, match="'c'"):
         optimize.apply({"a": X}, {"c": X})
     assert optimize.apply({"a": [X, X]}, {"a": {"1": X}})["a"][0] is X
+
+
+def test_a_share_that_is_kept_is_no_decay() -> None:
+    with pytest.warns(DeprecationWarning, match=r"optimize.rmsprop\(kept=...\)"):
+        optimize.rmsprop(0.1, decay=0.5)
+    with pytest.warns(DeprecationWarning, match=r"optimize.averaged\(kept=...\)"):
+        optimize.averaged(optimize.sgd(0.1), decay=0.5)

@@ -78,7 +78,7 @@ def trace(f: Callable[P, Any]) -> Traced[P]:
 
 
 @checked
-def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
+def spec(shape: int | Sequence[int], dtype: DType = "float64") -> Aval:
     """Return a description of an array by its shape and dtype alone, for :func:`trace` and :func:`spec_of`.
 
     It has ``shape``, ``dtype``, ``ndim``, ``size`` and ``nbytes``, is a leaf of trees, and equal specs are one object.
@@ -86,7 +86,7 @@ def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
     Parameters
     ----------
     shape : an integer, or several.
-    dtype : of numbers, by any of its names.
+    dtype : of numbers, by any of its names; by default float64, as NumPy has it.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
     --------
     >>> import wengert as wg
     >>> wg.spec((32, 1, 8, 8))
-    float32[32, 1, 8, 8]
+    float64[32, 1, 8, 8]
     """
     lengths = (shape,) if isinstance(shape, int | np.integer) else shape
     if any(n < 0 for n in lengths):
@@ -120,7 +120,7 @@ def spec_of(f: Callable[P, Any]) -> Callable[..., Any]:
     --------
     >>> import numpy as np, wengert as wg
     >>> wg.spec_of(lambda x, w: {"h": np.tanh(x @ w)})(wg.spec((32, 5)), wg.spec((5, 7)))
-    {'h': float32[32, 7]}
+    {'h': float64[32, 7]}
     """
 
     @made_by(spec_of, f)
@@ -282,7 +282,7 @@ def fastmath(f: F | None = None) -> Any:
     >>> step(np.array([0.0, 1.0]))
     array([1.        , 0.41997434])
     """
-    return partial(Jit, is_fast=True) if f is None else Jit(f, is_fast=True)
+    return partial(fastmath) if f is None else Jit(f, is_fast=True)
 
 
 @checked

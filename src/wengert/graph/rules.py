@@ -112,7 +112,7 @@ class Fixed(Rule):
     """This rule is that of a part of which nobody knows more: the widths of what it reads and gives stay.
 
     >>> from wengert import graph, nn, spec
-    >>> type(graph.rule(nn.LSTM(4, bidirectional=True), (spec((1, 2, 3)),))) is graph.Fixed
+    >>> type(graph.rule(nn.LSTM(4, bidirectional=True), (spec((1, 2, 3), "float32"),))) is graph.Fixed
     True
     """
 

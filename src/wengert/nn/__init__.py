@@ -1,8 +1,8 @@
 """Networks: layers with explicit parameters, and the functions they are made of, in plain NumPy.
 
 Nothing here is special to the compiler: ``np.tanh(x @ w.T + b)`` in your own code gives the same kernels as
-``nn.dense_bias_act(np.tanh, w, x, b)``. Axes: batch first; channels before space; features last. Weights are
-[out, in, *kernel].
+``np.tanh(nn.linear(x, w, b))``. Arguments come in one order: a function to apply, ``x``, weights, bias, a key, options.
+Axes: batch first; channels before space; features last. Weights are [out, in, *kernel].
 """
 
 from typing import TYPE_CHECKING
@@ -46,7 +46,7 @@ from wengert.nn.activations import (
 from wengert.nn.alignment import ctc_loss
 from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
-from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.dense import bias_act, dense_bias_act, embedding, linear
 from wengert.nn.exchange import from_torch, to_torch
 from wengert.nn.fitting import Fitted, fit
 from wengert.nn.initialisers import initialiser
@@ -108,7 +108,7 @@ __all__ = [
     # convolution
     "conv", "conv_bias_act", "conv_transpose",
     # dense
-    "bias_act", "dense_bias_act", "embedding",
+    "bias_act", "dense_bias_act", "embedding", "linear",
     # weights of PyTorch's
     "from_torch", "to_torch",
     # layers

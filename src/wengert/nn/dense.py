@@ -17,14 +17,13 @@ Activation = Callable[[Any], Any]
 
 
 @wg.expect.checked
-def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) -> Array:
-    """Return ``act(w @ x + b)`` of a vector, or of each vector along the last axis of ``x``.
+def linear(x: Array, w: Array, b: Array | None = None) -> Array:
+    """Return ``w @ x + b`` of a vector, or of each vector along the last axis of ``x``: PyTorch's ``F.linear``.
 
     Parameters
     ----------
-    act : an elementwise function, :func:`~wengert.nn.relu`.
-    w : weights, float[out, in].
     x : float[..., in]
+    w : weights, float[out, in].
     b : bias, float[out], or None.
 
     Returns
@@ -39,7 +38,7 @@ def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) 
     --------
     >>> import numpy as np
     >>> from wengert import nn
-    >>> nn.dense_bias_act(np.tanh, np.ones((2, 3)), np.zeros((5, 3)), np.ones(2)).shape
+    >>> np.tanh(nn.linear(np.zeros((5, 3)), np.ones((2, 3)), np.ones(2))).shape
     (5, 2)
     """
     if w.ndim != 2 or x.ndim == 0 or x.shape[-1] != w.shape[1] or (b is not None and b.shape != w.shape[:1]):
@@ -51,7 +50,20 @@ def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) 
             )
         )
     y = w @ x if x.ndim == 1 else x @ w.T
-    return act(y if b is None else y + b)
+    return y if b is None else y + b
+
+
+@wg.expect.checked
+def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) -> Array:
+    """Return ``act(linear(x, w, b))``. It is outdated, since no other function has the weights before ``x``.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> np.tanh(nn.linear(np.zeros((5, 3)), np.ones((2, 3)), np.ones(2))).shape
+    (5, 2)
+    """
+    wg.expect.outdated("nn.dense_bias_act(act, w, x, b)", "act(nn.linear(x, w, b))")
+    return act(linear(x, w, b))
 
 
 @wg.expect.checked
@@ -88,13 +100,13 @@ def bias_act(act: Activation, x: Array, b: Array, axis: int = -1) -> Array:
 
 
 @wg.expect.checked
-def embedding(table: Array, indices: Array) -> Array:
+def embedding(indices: Array, table: Array) -> Array:
     """Return the rows of ``table`` at ``indices``.
 
     Parameters
     ----------
-    table : [n, width]
     indices : integers [...]
+    table : [n, width]
 
     Returns
     -------
@@ -109,11 +121,14 @@ def embedding(table: Array, indices: Array) -> Array:
     --------
     >>> import numpy as np
     >>> from wengert import nn
-    >>> nn.embedding(np.eye(3), np.array([2, 0]))
+    >>> nn.embedding(np.array([2, 0]), np.eye(3))
     array([[0., 0., 1.],
            [1., 0., 0.]])
     """
     indices = np.asarray(indices)
+    if indices.dtype.kind in "fc" and table.dtype.kind in "iu":  # they came in the other order once
+        wg.expect.outdated("nn.embedding(table, indices)", "nn.embedding(indices, table)")
+        indices, table = table, indices
     if indices.dtype.kind not in "iu":
         raise wg.errors.DTypeError(
             wg.errors.message(

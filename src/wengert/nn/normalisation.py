@@ -239,16 +239,16 @@ def _by_channel(x: Array, *numbers: Array | None) -> tuple[Any, ...]:
 
 
 @wg.expect.checked
-def dropout(key: Key, x: Array, rate: float) -> Array:
+def dropout(x: Array, key: Array, rate: float = 0.5) -> Array:
     """Return ``x`` with each element 0 with probability ``rate``, and the others divided by 1 − rate.
 
     Source: Srivastava et al. (2014), Dropout: a simple way to prevent neural networks from overfitting.
 
     Parameters
     ----------
-    key : of :func:`wengert.nn.random.key`; the same key drops the same elements.
     x : float[...], any shape.
-    rate : from 0 to less than 1.
+    key : of :func:`wengert.nn.random.key`; the same key drops the same elements.
+    rate : from 0 to less than 1; by default PyTorch's.
 
     Raises
     ------
@@ -258,9 +258,10 @@ def dropout(key: Key, x: Array, rate: float) -> Array:
     --------
     >>> import numpy as np
     >>> from wengert import nn
-    >>> nn.dropout(nn.random.key(0), np.ones(8), 0.5)
+    >>> nn.dropout(np.ones(8), nn.random.key(0), 0.5)
     array([2., 0., 0., 2., 0., 0., 0., 2.])
     """
+    x, key = _with_key("dropout", x, key)
     _check_rate(rate)
     if rate == 0:
         return x
@@ -268,7 +269,7 @@ def dropout(key: Key, x: Array, rate: float) -> Array:
 
 
 @wg.expect.checked
-def alpha_dropout(key: Key, x: Array, rate: float) -> Array:
+def alpha_dropout(x: Array, key: Array, rate: float = 0.5) -> Array:
     """Return ``x`` with dropped elements at the lowest value of :func:`~wengert.nn.selu`.
 
     All is then scaled and shifted so that mean and variance stay 0 and 1.
@@ -276,9 +277,9 @@ def alpha_dropout(key: Key, x: Array, rate: float) -> Array:
 
     Parameters
     ----------
-    key : of :func:`wengert.nn.random.key`; the same key drops the same elements.
     x : float[...], any shape, of mean 0 and variance 1.
-    rate : the probability of an element to be dropped, from 0 to less than 1.
+    key : of :func:`wengert.nn.random.key`; the same key drops the same elements.
+    rate : the probability of an element to be dropped, from 0 to less than 1; by default PyTorch's.
 
     Raises
     ------
@@ -288,15 +289,24 @@ def alpha_dropout(key: Key, x: Array, rate: float) -> Array:
     --------
     >>> import numpy as np
     >>> from wengert import nn
-    >>> nn.alpha_dropout(nn.random.key(0), np.ones(4), 0.5).round(3)
+    >>> nn.alpha_dropout(np.ones(4), nn.random.key(0), 0.5).round(3)
     array([ 1.666, -0.779, -0.779,  1.666])
     """
+    x, key = _with_key("alpha_dropout", x, key)
     _check_rate(rate)
     if rate == 0:
         return x
     dropped = -1.7580993408473766  # what selu tends to: -scale alpha
     a = 1 / math.sqrt((1 - rate) * (1 + rate * dropped**2))
     return a * np.where(random.uniform(key, x.shape) < rate, dropped, x) - a * rate * dropped
+
+
+def _with_key(name: str, x: Array, key: Array) -> tuple[Array, Key]:
+    """The array and the key, which came first once."""
+    if x.dtype == np.uint64 and x.shape in ((), (1,)) and key.dtype != np.uint64:
+        wg.expect.outdated(f"nn.{name}(key, x)", f"nn.{name}(x, key)")
+        x, key = key, x
+    return x, wg.expect.require(name, "key", key, "Key")
 
 
 def _check_rate(rate: float) -> None:
@@ -314,7 +324,7 @@ def softmax(x: Array, axis: Axes = -1) -> Array:
     Parameters
     ----------
     x : float[..., n]. Where all of x is −inf, nothing has a share: 0.
-    axis : an axis or several.
+    axis : an axis or several; by default the last, as JAX's has it, where SciPy's takes all axes.
 
     Raises
     ------
@@ -339,7 +349,7 @@ def log_softmax(x: Array, axis: Axes = -1) -> Array:
     Parameters
     ----------
     x : float[..., n]. Where all of x is −inf, the result is NaN.
-    axis : an axis or several.
+    axis : an axis or several; by default the last, as JAX's has it, where SciPy's takes all axes.
 
     Raises
     ------
@@ -363,7 +373,7 @@ def logsumexp(x: Array, axis: Axes = -1, keepdims: bool = False) -> Array:
     Parameters
     ----------
     x : float[..., n]. Where all of x is −inf, so is the result, with a derivative of 0.
-    axis : an axis or several.
+    axis : an axis or several; by default the last, as JAX's has it, where SciPy's takes all axes.
     keepdims : whether the result keeps the axis, of length 1.
 
     Raises

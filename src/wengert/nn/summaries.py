@@ -46,7 +46,7 @@ class Summary:
 
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> table = nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64)))
+    >>> table = nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64), "float32"))
     >>> table.parameters, table.parameter_bytes
     (1210, 4840)
     >>> [(row.path, row.nbytes) for row in table.rows]
@@ -87,7 +87,7 @@ def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
     --------
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> print(nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64))))
+    >>> print(nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64), "float32")))
     path      layer                       output           parameters   flops  bytes
     layers.0  Dense(16, activation=relu)  float32[32, 16]       1,040  67,072  2,048
     layers.1  Dense(10)                   float32[32, 10]         170  10,560  1,280
@@ -129,7 +129,7 @@ def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
     --------
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> layer, x = nn.Dense(16), wg.spec((32, 64))
+    >>> layer, x = nn.Dense(16), wg.spec((32, 64), "float32")
     >>> nn.flops(layer, *layer.init(0, x), x)  # 2 · 32 · 64 · 16 for the product, 32 · 16 for the bias
     66048.0
     """

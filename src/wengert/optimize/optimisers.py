@@ -285,15 +285,18 @@ def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, decay: float = 0.0) -> O
 
 
 @wg.expect.checked
-def rmsprop(rate: Rate, decay: float = 0.9, epsilon: float = 1e-8, momentum: float = 0.0) -> Optimiser:
+def rmsprop(
+    rate: Rate, kept: float = 0.9, epsilon: float = 1e-8, momentum: float = 0.0, *, decay: float | None = None
+) -> Optimiser:
     """Return the optimiser RMSprop: step −rate g / √(v + epsilon), with a mean v of the gradient's square.
 
-    v ← decay v + (1 − decay) g². Source: Tieleman & Hinton (2012), Lecture 6.5.
+    v ← kept v + (1 − kept) g². Source: Tieleman & Hinton (2012), Lecture 6.5.
 
     Parameters
     ----------
     rate : a number, or a function of the number of steps so far.
-    decay : the share of the last mean that is kept.
+    kept : the share of the last mean that is kept.
+    decay : the name that ``kept`` had before; it is of weights alone now.
     epsilon : what keeps steps finite where the gradient is 0.
     momentum : the share of the last step that is added to the next.
 
@@ -301,17 +304,18 @@ def rmsprop(rate: Rate, decay: float = 0.9, epsilon: float = 1e-8, momentum: flo
     --------
     >>> import numpy as np
     >>> from wengert import optimize
-    >>> opt, params = optimize.rmsprop(0.1, decay=0.75), np.zeros(2)
+    >>> opt, params = optimize.rmsprop(0.1, kept=0.75), np.zeros(2)
     >>> opt.update(np.array([1.0, -200.0]), opt.init(params), params)[0].round(6)
     array([-0.2,  0.2])
     """
+    kept = _kept("rmsprop", kept, decay)
 
     def init(params: Tree) -> Tree:
         state = {"count": _begin(), "square": zeros_like(params)}
         return state | ({"velocity": zeros_like(params)} if momentum else {})
 
     def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
-        square = mapped(lambda v, g: decay * v + (1 - decay) * (g * g), state["square"], gradient)
+        square = mapped(lambda v, g: kept * v + (1 - kept) * (g * g), state["square"], gradient)
         steps = mapped(lambda g, v: g / np.sqrt(v + epsilon), gradient, square)
         new = {"count": state["count"] + 1, "square": square}
         if momentum:
@@ -483,27 +487,36 @@ def _with_decay(updates: Tree, params: Tree, decay: float, mask: Any) -> Tree:
     return mapped(lambda u, p, is_chosen: u + decay * p if is_chosen else u, updates, params, chosen)
 
 
+def _kept(name: str, kept: float, decay: float | None) -> float:
+    if decay is None:
+        return kept
+    wg.expect.outdated(f"optimize.{name}(decay=...)", f"optimize.{name}(kept=...)")
+    return decay
+
+
 @wg.expect.checked
-def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
+def averaged(optimiser: Optimiser, kept: float = 0.999, *, decay: float | None = None) -> Optimiser:
     """Return ``optimiser`` with ``state["average"]``, the parameters averaged over the last steps.
 
-    a ← decay a + (1 − decay) p.
+    a ← kept a + (1 − kept) p.
     Source: Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging.
 
     Parameters
     ----------
     optimiser : the steps are its own.
-    decay : the share of the last average that is kept; with 1 the average is over all steps evenly.
+    kept : the share of the last average that is kept; with 1 the average is over all steps evenly.
+    decay : the name that ``kept`` had before; it is of weights alone now.
 
     Examples
     --------
     >>> import numpy as np
     >>> from wengert import optimize
-    >>> opt, params = optimize.averaged(optimize.sgd(1.0), decay=0.5), np.array([0.0])
+    >>> opt, params = optimize.averaged(optimize.sgd(1.0), kept=0.5), np.array([0.0])
     >>> updates, state = opt.update(np.array([-4.0]), opt.init(params), params)
     >>> params + updates, state["average"]
     (array([4.]), array([2.]))
     """
+    kept = _kept("averaged", kept, decay)
 
     def init(params: Tree) -> Tree:
         return {"count": _begin(), "inner": optimiser.init(params), "average": mapped(np.copy, params)}
@@ -511,7 +524,7 @@ def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
     def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         updates, inner = optimiser.update(gradient, state["inner"], params)
         count = state["count"] + 1
-        share = 1 / (count + 1) if decay == 1 else 1 - decay
+        share = 1 / (count + 1) if kept == 1 else 1 - kept
         new = mapped(lambda a, p, u: a + _in(a.dtype, share) * (p + u - a), state["average"], params, updates)
         return updates, {"count": count, "inner": inner, "average": new}
 

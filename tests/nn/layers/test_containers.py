@@ -61,13 +61,13 @@ def test_parts_by_name_by_number_and_slices() -> None:
 
 def test_shapes_alone_are_enough_and_seeds_are_generators() -> None:
     model = nn.Chain(nn.Conv((3, 3), 4, nn.relu), nn.max_pool(2), nn.flatten, nn.Dense(10))
-    params, _ = model.init(7, wg.spec((32, 1, 8, 8)))
+    params, _ = model.init(7, wg.spec((32, 1, 8, 8), "float32"))
     again, _ = model.init(np.random.default_rng(7), np.zeros((1, 1, 8, 8), "f"))
     for path, x in nn.paths(params).items():
         np.testing.assert_array_equal(x, nn.paths(again)[path])
         assert x.dtype == np.float32
     assert params["layers"]["3"]["w"].shape == (10, 36)
-    wide, _ = model.init(7, wg.spec((1, 1, 8, 8)), dtype="float64")
+    wide, _ = model.init(7, wg.spec((1, 1, 8, 8), "float32"), dtype="float64")
     assert {x.dtype.name for x in nn.paths(wide).values()} == {"float64"}
 
 

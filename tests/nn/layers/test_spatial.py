@@ -16,7 +16,7 @@ X = np.random.default_rng(0).standard_normal((2, 4, 6, 5)).astype(np.float32)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("like", [X, wg.spec(X.shape)], ids=["array", "spec"])
+@pytest.mark.parametrize("like", [X, wg.spec(X.shape, "float32")], ids=["array", "spec"])
 def test_conv(dtype: str, like: Any) -> None:
     layer = nn.Conv((3, 2), 6, nn.relu, stride=2, padding="same", groups=2)
     params, state = layer.init(0, like, dtype=dtype)
@@ -57,7 +57,7 @@ def test_a_seed_or_a_generator() -> None:
 
 
 def test_weights_vary_as_glorot_says() -> None:
-    w = nn.Conv(3, 64).init(0, wg.spec((1, 32, 9, 9)))[0]["w"]
+    w = nn.Conv(3, 64).init(0, wg.spec((1, 32, 9, 9), "float32"))[0]["w"]
     assert np.var(w) == pytest.approx(2 / ((64 + 32) * 9), rel=0.02) and abs(np.mean(w)) < 1e-3
 
 
@@ -120,4 +120,4 @@ def test_it_reads_as_it_was_written(layer: Any, text: str) -> None:
 )
 def test_what_does_not_fit(layer: Any, shape: Any, text: str) -> None:
     with pytest.raises(ShapeError, match=text):
-        layer.init(0, wg.spec(shape))
+        layer.init(0, wg.spec(shape, "float32"))

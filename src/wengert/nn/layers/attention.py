@@ -40,7 +40,7 @@ class MultiHeadAttention(Layer):
     --------
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> params, state = nn.MultiHeadAttention(4).init(0, wg.spec((8, 64, 128)))
+    >>> params, state = nn.MultiHeadAttention(4).init(0, wg.spec((8, 64, 128), "float32"))
     >>> nn.count(params)
     66048
     """
@@ -100,7 +100,7 @@ class TransformerBlock(Layer):
     --------
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> block, x = nn.TransformerBlock(2), wg.spec((2, 5, 4))
+    >>> block, x = nn.TransformerBlock(2), wg.spec((2, 5, 4), "float32")
     >>> params, state = block.init(0, x)
     >>> list(params), params["hidden"]["w"].shape
     (['norm1', 'attention', 'norm2', 'hidden', 'out'], (16, 4))

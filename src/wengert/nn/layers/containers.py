@@ -261,7 +261,7 @@ class Chain(_Container):
     >>> import numpy as np, wengert as wg
     >>> from wengert import nn
     >>> model = nn.Chain(nn.Dense(5, np.tanh), nn.Dense(2))
-    >>> params, state = model.init(0, wg.spec((1, 3)))
+    >>> params, state = model.init(0, wg.spec((1, 3), "float32"))
     >>> y, state = model.apply(params, state, np.ones((4, 3), np.float32))
     >>> y.shape, list(nn.paths(params))
     ((4, 2), ['layers.0.w', 'layers.0.b', 'layers.1.w', 'layers.1.b'])
@@ -449,10 +449,10 @@ class Repeat(Layer):
     --------
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> params, state = nn.Repeat(nn.Dense(6), 2).init(0, wg.spec((5, 6)))
+    >>> params, state = nn.Repeat(nn.Dense(6), 2).init(0, wg.spec((5, 6), "float32"))
     >>> list(nn.paths(params))
     ['layers.0.w', 'layers.0.b', 'layers.1.w', 'layers.1.b']
-    >>> params, state = nn.Repeat(nn.Dense(6), 2, shared=True).init(0, wg.spec((5, 6)))
+    >>> params, state = nn.Repeat(nn.Dense(6), 2, shared=True).init(0, wg.spec((5, 6), "float32"))
     >>> list(nn.paths(params))
     ['layer.w', 'layer.b']
     """
@@ -581,7 +581,7 @@ def compact(function: Callable[..., Any]) -> Compact:
     ... def block(part, x):
     ...     h = part("hidden", nn.Dense(8, np.tanh), x)
     ...     return x + part.param("gain", (), "ones") * part("out", nn.Dense(x.shape[-1]), h)
-    >>> params, state = block.init(0, wg.spec((1, 3)))
+    >>> params, state = block.init(0, wg.spec((1, 3), "float32"))
     >>> sorted(params), block.apply(params, state, np.ones((2, 3), np.float32))[0].shape
     (['gain', 'hidden', 'out'], (2, 3))
     """

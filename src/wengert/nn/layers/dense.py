@@ -12,7 +12,7 @@ import numpy as np
 import wengert as wg
 from wengert.nn import random
 from wengert.nn.activations import identity
-from wengert.nn.dense import dense_bias_act, embedding
+from wengert.nn.dense import embedding, linear
 from wengert.nn.initialisers import Initialiser, initialiser
 from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec, entry
 from wengert.nn.normalisation import alpha_dropout, dropout
@@ -40,7 +40,7 @@ class Dense(Layer):
     --------
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> params, state = nn.Dense(10, nn.relu).init(0, wg.spec((32, 64)))
+    >>> params, state = nn.Dense(10, nn.relu).init(0, wg.spec((32, 64), "float32"))
     >>> params["w"].shape, params["b"].dtype
     ((10, 64), dtype('float32'))
     """
@@ -59,7 +59,7 @@ class Dense(Layer):
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         (x,) = xs
-        return dense_bias_act(self.activation, entry(self, params, "w"), x, params.get("b")), state
+        return self.activation(linear(x, entry(self, params, "w"), params.get("b"))), state
 
 
 @wg.expect.checked_class
@@ -175,7 +175,7 @@ class Embedding(Layer):
         return {"table": initialiser(self.weights)(np.random.default_rng(rng), (self.count, self.width), dtype)}, {}
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
-        return embedding(entry(self, params, "table"), *xs), state
+        return embedding(xs[0], entry(self, params, "table")), state
 
 
 @wg.expect.checked_class
@@ -214,7 +214,7 @@ class Dropout(Layer):
         if not train:
             return xs[0], state
         drawn, kept = random.split(state["key"])
-        return (alpha_dropout if self.is_alpha else dropout)(drawn, xs[0], self.rate), {"key": kept}
+        return (alpha_dropout if self.is_alpha else dropout)(xs[0], drawn, self.rate), {"key": kept}
 
 
 @wg.expect.checked_class

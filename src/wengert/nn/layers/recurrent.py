@@ -162,8 +162,8 @@ class LSTM(Recurrent):
     >>> import wengert as wg
     >>> from wengert import nn
     >>> layer = nn.LSTM(14, layers=2)
-    >>> params, state = layer.init(0, wg.spec((1, 100, 5)))
-    >>> wg.spec_of(layer.apply)(params, state, wg.spec((32, 10, 5)))[0]
+    >>> params, state = layer.init(0, wg.spec((1, 100, 5), "float32"))
+    >>> wg.spec_of(layer.apply)(params, state, wg.spec((32, 10, 5), "float32"))[0]
     float32[32, 10, 14]
     """
 
@@ -204,7 +204,7 @@ class GRU(Recurrent):
     >>> import numpy as np, wengert as wg
     >>> from wengert import nn
     >>> layer = nn.GRU(4)
-    >>> params, state = layer.init(0, wg.spec((2, 5, 3)))
+    >>> params, state = layer.init(0, wg.spec((2, 5, 3), "float32"))
     >>> x, h = np.ones((2, 5, 3), np.float32), np.zeros((2, 4), np.float32)
     >>> (y, (h,)), state = layer.apply(params, state, x, (h,))
     >>> y.shape, bool(np.all(y[:, -1] == h))

@@ -50,7 +50,7 @@ class Conv(Layer):
     >>> layer = nn.Conv((3, 3), 16, nn.relu, padding="same")
     >>> layer
     Conv((3, 3), 16, activation=relu, padding='same')
-    >>> params, state = layer.init(0, wg.spec((32, 1, 8, 8)))
+    >>> params, state = layer.init(0, wg.spec((32, 1, 8, 8), "float32"))
     >>> params["w"].shape, params["b"].shape
     ((16, 1, 3, 3), (16,))
     """
@@ -97,8 +97,8 @@ class ConvTranspose(Layer):
     >>> import wengert as wg
     >>> from wengert import nn
     >>> layer = nn.ConvTranspose(2, 8, stride=2)
-    >>> params, state = layer.init(0, wg.spec((1, 16, 7, 7)))
-    >>> wg.spec_of(layer.apply)(params, state, wg.spec((1, 16, 7, 7)))[0]
+    >>> params, state = layer.init(0, wg.spec((1, 16, 7, 7), "float32"))
+    >>> wg.spec_of(layer.apply)(params, state, wg.spec((1, 16, 7, 7), "float32"))[0]
     float32[1, 8, 14, 14]
     """
 
