@@ -174,3 +174,16 @@ def test_explaining_changes_no_program_and_no_count() -> None:
     before, program = step.stats(), step.program(A)
     wg.explain(step)(A)
     assert step.stats() == before and step.program(A) is program
+
+
+@pytest.mark.deep("ten thousand steps take seconds to be traced and compiled")
+def test_the_report_of_ten_thousand_steps_is_of_a_size_that_can_be_sent() -> None:
+    def long(x: Any, y: Any) -> Any:
+        values = [x, y]
+        for k in range(1170):
+            last = values[-1]
+            values.append([np.sin, np.cos, np.tanh][k * k % 3](last) if k * k % 7 < 3 else last * values[-1 - k % 2])
+        return np.sum(values[-1])
+
+    explanation = wg.explain(wg.grad(long), time=False)(np.ones(50), np.ones(50))
+    assert len(explanation.json()) < 400 * len(explanation.report.steps)  # 4 MB for 10,000

@@ -87,3 +87,9 @@ def test_the_peak_is_the_arena_and_the_results_at_most() -> None:
 def test_a_guard_is_told_in_the_words_of_the_function() -> None:
     report = report_of(lambda x: x if x > 3 else -x, 5.0)
     assert [g.text for g in report.guards] == ["x > 3.0 was True"]
+
+
+def test_a_program_that_runs_nothing_has_a_report() -> None:
+    explanation = wg.explain(lambda x: np.sum(x))(np.ones((0, 3)))
+    assert explanation.report.kernels == () and explanation.report.memory.peak_bytes == 8
+    assert "x is not kept" in explanation.why_kept("x")

@@ -297,6 +297,8 @@ def _measured(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], time:
     except (wg.errors.WengertError, ValueError, ArithmeticError):
         return None  # a branch that rounding decides, a singular matrix, a profile that is open: there are no times
     (found,) = timing.read()
+    if not found.time.median_s:  # shorter than the clock can tell
+        return None
     return Measured(found.time.median_s, tuple([kernel.time.median_s for kernel in found.kernels]))
 
 

@@ -335,8 +335,8 @@ class Gatherer:
 
     def _memory(self) -> MemoryRow:
         program = self.program
-        if program.plan is None:
-            return MemoryRow(0, 0, -1, ())
+        if program.plan is None or not program.kernels:
+            return MemoryRow(program.arena_bytes, sum([a.aval.nbytes for a in self.tape.outputs]), -1, ())
         # Kernels by the steps of the plan: some steps need none.
         at = {id(step): k for k, step in enumerate(program.plan.steps)}
         numbers = [at[id(info.planned)] for info in program.kernels]
