@@ -226,7 +226,7 @@ CLEAN = [e for e in PROGRAMS if not e.plain][::9]
 
 
 @pytest.mark.parametrize("number", range(len(CLEAN)))
-@pytest.mark.sampled(8, "thirty programs take ten seconds")
+@pytest.mark.sampled(17, "thirty programs take ten seconds")
 def test_no_false_alarms_and_the_same_bits(number: int) -> None:
     entry = CLEAN[number]
     args = entry.points[0]
