@@ -9,11 +9,13 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import wengert as wg
 from tests.report.browser import chromium
 from tests.report.reports import long, small
-from wengert.report.data import Cost, ReportData
+from wengert.report.data import Advice, Cost, MemoryRow, ReportData
 from wengert.report.page import SCRIPTS, fragment, packed, page
 
 HOSTILE = '</script><img src=x onerror="window.hurt=1">\'`${window.hurt=1}{{title}}&amp;'
@@ -379,6 +381,39 @@ def test_hostile_names_are_text(opened: Callable[..., Browser]) -> None:
     assert p.count("img") == 0 and p.count("script") == 2
     assert p.view.evaluate("window.hurt") is None
     assert "</script><img" in p.text("h1")
+
+
+def test_a_report_of_nothing_says_so(opened: Callable[..., Browser], tmp_path: Path) -> None:
+    path = tmp_path / "nothing.html"
+    advice = (Advice("plain call", -1, 0, "The function runs as it is.", "Give it arrays."),)
+    nothing = MemoryRow(0, 0, -1, ())
+    path.write_text(page(ReportData("f", {}, Cost(), 0.0, (), (), (), (), (), nothing, (), (), (), advice)))
+    p = opened(path)
+    assert "Give it arrays." in p.text("#panel-overview")
+    for name in TABS:
+        p.tab(name)
+        if name not in ("overview", "graph", "decisions"):
+            assert re.search(r"Nothing|could not|no kernels|nothing", p.text(f"#panel-{name}")), name
+
+
+def test_the_report_of_a_program_is_shown(opened: Callable[..., Browser], tmp_path: Path) -> None:
+    def loss(w: Any, x: Any) -> Any:
+        for _ in range(3):
+            x = np.tanh(x @ w)
+        if x[0] > 2:
+            return np.sum(x)
+        return np.mean(x**2)
+
+    path = tmp_path / "loss.html"
+    wg.explain(wg.grad(loss))(np.eye(8), np.ones(8)).save(path)
+    p = opened(path)
+    for name in TABS:
+        p.tab(name)
+    assert "x[0] > 2" in p.text("#panel-decisions")
+    p.tab("tape")
+    p.view.click("#panel-tape .step:has(b:text-is('tanh')) .value >> nth=0")
+    p.view.click(".inspector dt:text-is('Its cotangent') + dd .link")
+    assert "Is the cotangent of" in p.text(".inspector")
 
 
 def test_a_frame_in_a_notebook_shows_the_page_and_changes_nothing_around_it(

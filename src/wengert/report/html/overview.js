@@ -5,8 +5,8 @@ const forwardCost = total([...lineCosts.values()].map((line) => line.forward));
 const backwardCost = total([...lineCosts.values()].map((line) => line.backward));
 
 /** The measure in which lines and kernels are compared, and what it is called in a sentence. */
-const mainMetric = isMeasured ? METRICS.time : METRICS.flops;
-const mainWord = isMeasured ? "time" : "flops";
+const mainMetric = METRICS[state.metric];
+const mainWord = { time: "time", flops: "flops", bytes: "traffic" }[state.metric];
 
 /** Lines by what they cost, the dearest first. */
 function dearestLines(most) {

@@ -7,7 +7,7 @@ const state = {
   text: "",
   /** @type {{kind: "value"|"step"|"kernel"|"line"|"frame", id: any}|null} */
   selected: null,
-  metric: isMeasured ? "time" : "flops",
+  metric: isMeasured ? "time" : report.cost.flops > 0 ? "flops" : "bytes",
 };
 
 const listeners = [];
