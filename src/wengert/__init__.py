@@ -39,13 +39,14 @@ if TYPE_CHECKING:  # so that editors know the names, and say where there is none
     from wengert import ode as ode
     from wengert import optimize as optimize
     from wengert import report as report
-    from wengert.report import explain, profile, smooth
+    from wengert.report import digits, explain, profile, smooth
 
     __version__: str
 
 # Imported when they are asked for: who differentiates needs none of them.
 _ON_TOP = ("graph", "nn", "ode", "optimize", "report")
 _IN_REPORT: tuple[str, ...] = (
+    "digits",
     "explain",
     "profile",
     "smooth",
@@ -131,6 +132,7 @@ __all__ = [
     "check_derivatives",
     "smooth",
     "find_nans",
+    "digits",
     "interceptions",
     "config",
     "set_threads",
