@@ -132,3 +132,70 @@ def test_complex_arguments_and_values_are_checked_in_parts() -> None:
         wg.check_derivatives(squared, z)
     with pytest.raises(DerivativeError, match="no argument"):
         wg.check_derivatives(lambda n: n * 2.0, 3)
+
+
+def test_the_step_at_fault_is_named_with_its_rule_and_line() -> None:
+    wrong = sine()
+
+    @wrong.def_pushforward
+    def _(dxs: Any, y: Any, x: Any) -> Any:
+        return dxs[0] * np.cos(x)
+
+    @wrong.def_pullback
+    def slope(ct: Any, y: Any, x: Any) -> Any:
+        return (ct * np.cos(x) * 1.01,)
+
+    def f(x: Any) -> Any:
+        y = np.exp(x)
+        y = wrong(y) + y
+        return np.sum(np.tanh(y))
+
+    with pytest.raises(DerivativeError) as caught:
+        wg.check_derivatives(f, X)
+    text = str(caught.value)
+    line = slope.__code__.co_firstlineno
+    assert f"the pullback of sine (test_checking.py:{line}) is wrong at its operands" in text
+    assert "in f:   y = wrong(y) + y" in text
+
+
+def test_the_step_at_fault_is_found_within_a_loop_and_at_order_two() -> None:
+    wrong = sine()
+    wrong.def_pullback(lambda ct, y, x: (ct * wg.stop_gradient(np.cos(x)),))
+    with pytest.raises(DerivativeError, match="stop_gradient has the derivative 0 by decree"):
+        wg.check_derivatives(lambda x: wrong(2 * x), X)
+    bad = wg.primitive(np.sin, type=lambda x: x)
+    bad.def_pullback(lambda ct, y, x: (ct,))
+    with pytest.raises(DerivativeError, match="the pullback of sin "):
+        wg.check_derivatives(lambda x: wg.fori_loop(0, 2, lambda i, c: bad(c), x), X, order=1)
+
+
+@pytest.mark.parametrize(
+    ("f", "op"),
+    [
+        (lambda x: wg.nn.leaky_relu(x - 1.0), "greater"),
+        (lambda x: np.where(x > 1.0, 2 * x, x + 1.0), "greater"),
+        (lambda x: x * 2 if x[1] > 1.0 else x * 3, "greater"),
+    ],
+)
+def test_a_kink_is_said_to_be_one(f: Any, op: str) -> None:
+    with pytest.raises(DerivativeError, match=f"{op} has a kink, or jumps, at these arguments"):
+        wg.check_derivatives(f, X)
+
+
+def test_all_modes_agree() -> None:
+    wg.check_derivatives(lambda x: np.tanh(x) * np.sum(x**2), X, all_modes=True)
+
+
+def test_a_wrong_batch_rule_is_found_among_all_modes() -> None:
+    f = sine()
+    f.def_pushforward(lambda dxs, y, x: dxs[0] * cosine(x))
+    f.def_pullback(lambda ct, y, x: (ct * cosine(x),))
+    cosine = wg.primitive(lambda x: np.cos(x))
+    cosine.def_pullback(lambda ct, y, x: (-ct * np.sin(x),))
+    scaled = wg.primitive(lambda x: 2 * x)
+    scaled.def_pullback(lambda ct, y, x: (scaled(ct),))
+    scaled.def_pushforward(lambda dxs, y, x: scaled(dxs[0]))
+    wg.check_derivatives(scaled, X)
+    scaled.def_batch(lambda batched, x: 3 * x)
+    with pytest.raises(DerivativeError, match="vmap of forward mode differs"):
+        wg.check_derivatives(scaled, X, all_modes=True)

@@ -595,8 +595,8 @@ ADDING = frozenset({"scatter_add", "recurrence", "contract_windows"})
 """Linear ops whose kernels say that they only add, and that do add: their halves may not be added by themselves."""
 
 
-class Step(NamedTuple):
-    """What a step gives in double-double arithmetic."""
+class DoubledStep(NamedTuple):
+    """The results of a step in double-double arithmetic."""
 
     results: tuple[Any, ...]
     is_known: bool
@@ -609,7 +609,7 @@ def only_moves(instr: wg.edit.Instr) -> bool:
     return op.is_view or op.rearranges or (op.only_adds and op.name not in ADDING and op.name not in DOUBLED)
 
 
-def run(instr: wg.edit.Instr, operands: Sequence[Any], in_float: Sequence[Any]) -> Step:
+def run(instr: wg.edit.Instr, operands: Sequence[Any], in_float: Sequence[Any]) -> DoubledStep:
     """Return what a step gives for operands of which those that are floats are :class:`Doubled`.
 
     ``in_float`` are its results in the program's own arithmetic: results that are no floats (decisions, indices) are
@@ -617,7 +617,7 @@ def run(instr: wg.edit.Instr, operands: Sequence[Any], in_float: Sequence[Any]) 
     """
     op, _, outs, params, _ = instr
     if not any(v.aval.dtype.kind == "f" for v in outs) or not any(isinstance(x, Doubled) for x in operands):
-        return Step(
+        return DoubledStep(
             tuple([exact(y) if v.aval.dtype.kind == "f" else y for y, v in zip(in_float, outs, strict=True)]), True
         )
     rule = DOUBLED.get(op.name)
@@ -626,11 +626,11 @@ def run(instr: wg.edit.Instr, operands: Sequence[Any], in_float: Sequence[Any]) 
             given = [x if isinstance(x, Doubled) or op.name == "select" else exact(x) for x in operands]
             y = rule(*given, **params)
             shape = outs[0].aval.shape
-            return Step((Doubled(*[np.broadcast_to(h, shape) for h in y]),), True)
+            return DoubledStep((Doubled(*[np.broadcast_to(h, shape) for h in y]),), True)
         if only_moves(instr):
             halves = [[_half(x, k) for x in operands] for k in (0, 1)]
-            return Step((Doubled(*[np.asarray(op.reference(*h, **params), np.float64) for h in halves]),), True)
-        return Step(_to_first_order(instr, operands, in_float), False)
+            return DoubledStep((Doubled(*[np.asarray(op.reference(*h, **params), np.float64) for h in halves]),), True)
+        return DoubledStep(_to_first_order(instr, operands, in_float), False)
 
 
 def _half(x: Any, k: int) -> Any:
