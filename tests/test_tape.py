@@ -414,3 +414,13 @@ def test_definitions_name_the_instruction_of_each_value() -> None:
 def test_the_shapes_of_a_product_must_fit() -> None:
     with building(Builder()), pytest.raises(wg.errors.ShapeError, match="lengths differ, 4 and 2"):
         matmul(Var(Aval((3, 4), F64)), Var(Aval((2, 4), F64)))
+
+
+def test_a_tape_says_what_it_is_in_a_line_and_shows_its_steps_in_a_notebook() -> None:
+    tape = wg.trace(lambda x: np.sum(np.where(x < 1, x, 2)))(np.ones(3))
+    assert repr(tape) == f"<tape <lambda>: {len(tape)} steps, (float64[3]) -> (float64[])>"
+    shown = tape._repr_html_()
+    assert shown.startswith("<pre>") and "&lt;lambda&gt;" in shown and "<lambda>" not in shown
+    program = wg.compile(tape)
+    assert repr(program).startswith("<program <lambda>: ") and "bytes of memory" in repr(program)
+    assert "<lambda>" not in program._repr_html_() and program._repr_html_().count("<tr>") == len(program.kernels)

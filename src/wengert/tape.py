@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, final
 
 import numpy as np
@@ -227,6 +228,16 @@ class Tape:
 
     def __str__(self) -> str:
         return format_tape(self)
+
+    def __repr__(self) -> str:
+        ins, outs = (", ".join(map(str, avals)) for avals in (self.in_avals, self.out_avals))
+        return f"<tape {self.name}: {len(self)} step{'s' * (len(self) != 1)}, ({ins}) -> ({outs})>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the steps, of which a long tape shows the first."""
+        lines = str(self).split("\n")
+        shown = lines if len(lines) <= 100 else [*lines[:100], f"... {len(lines) - 100} lines more: print(tape)"]
+        return f"<pre>{escape(chr(10).join(shown))}</pre>"
 
     def replace(self, **changes: Any) -> Tape:
         if not changes.keys() <= self.__dict__.keys():

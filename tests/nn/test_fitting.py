@@ -154,3 +154,9 @@ def test_an_epoch_without_samples_is_refused() -> None:
     for validation in ((X[:0], Y[:0]), (X, Y[:5])):
         with pytest.raises(wg.errors.ShapeError, match="validation has"):
             nn.fit(MODEL, *start, [(X, Y)], validation=validation, progress=False)
+
+
+def test_a_fitted_model_says_how_it_went_in_a_line() -> None:
+    made = nn.Fitted({"w": np.ones((2, 3))}, {}, {}, [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.25}])
+    assert repr(made) == "<fitted model: 2 epochs, 6 parameters; loss 0.25>"
+    assert made._repr_html_().count("<tr>") == 3 and "&lt;fitted" in made._repr_html_()

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ Data = tuple[Any, Any] | Iterable[tuple[Any, Any]] | Callable[[int], Iterable[tu
 CHECKPOINT = "checkpoint.safetensors"
 
 
-@dataclass
+@dataclass(repr=False)
 class Fitted:
     """This is a trained model, as :func:`fit` returns it.
 
@@ -59,6 +60,19 @@ class Fitted:
     """One dict an epoch: ``epoch``, ``loss`` and, with validation, ``validation loss`` and the metrics."""
     stopped: str = ""
     """Why it ended before its last epoch; empty if it did not."""
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{name} {value:.4g}" for name, value in (self.history or [{}])[-1].items() if name != "epoch")
+        stopped = f"; stopped: {self.stopped}" if self.stopped else ""
+        return f"<fitted model: {len(self.history)} epochs, {wg.nn.count(self.params):,} parameters; {last}{stopped}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the history's last epochs."""
+        names = list(self.history[-1]) if self.history else []
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        rows = ["".join(f"<td>{row.get(name, np.nan):.6g}</td>" for name in names) for row in self.history[-10:]]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"
 
     def plot(self, path: str | Path) -> None:
         """Draw the history: losses, and the metrics beside them. Needs matplotlib, of the extra ``wengert[nn]``."""

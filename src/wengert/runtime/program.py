@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,6 +122,20 @@ class Program:
         if not self._captures_vary:
             return self.tape
         return self.tape.replace(inputs=(*self.tape.inputs, *[c.var for c in self.tape.captures]), captures=())
+
+    def __repr__(self) -> str:
+        n = len(self.kernels)
+        return f"<program {self.tape.name}: {n} kernel{'s' * (n != 1)}, {self.arena_bytes:,} bytes of memory>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the kernels in their order, of which a long program shows the first."""
+        rows = [
+            f"<tr><td>{k}</td><td>{escape(kernel.name)}</td><td>{escape(kernel.kind)}</td></tr>"
+            for k, kernel in enumerate(self.kernels[:100])
+        ]
+        if len(self.kernels) > 100:
+            rows.append(f"<tr><td></td><td></td><td>{len(self.kernels) - 100} more: program.kernels</td></tr>")
+        return f"<p>{escape(repr(self))}</p><table>{''.join(rows)}</table>"
 
     def memory(self) -> Memory:
         """The values that the program stores while it runs, to be printed: for each, from which step to which it is
