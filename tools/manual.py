@@ -39,7 +39,7 @@ MODULES = {
 
 RETURNED = {
     "tapes and programs": ("wengert.runtime.jit.Jit", "wengert.runtime.program.Program"),
-    "trust": ("wengert.runtime.look.Look",),
+    "looking inside": ("wengert.runtime.look.Look",),
 }
 """The classes of what functions of a group return: they are no public names, and what they have is public."""
 

@@ -125,14 +125,15 @@ __all__ = [
     "register",
     "tree",
     "ops",
-    # trust
+    # looking inside
     "explain",
     "look",
     "profile",
-    "check_derivatives",
     "smooth",
     "find_nans",
     "digits",
+    # trust
+    "check_derivatives",
     "interceptions",
     "config",
     "set_threads",
