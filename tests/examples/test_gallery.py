@@ -138,3 +138,11 @@ def test_what_the_longer_examples_find(tmp_path: Path) -> None:
     seen, found = deblur.restore(image, 60)
     assert np.sum((found - image) ** 2) < 0.6 * np.sum((seen - image) ** 2)
     drawn(deblur.draw(image, seen, found), tmp_path)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_an_example_of_the_gallery_is_short_and_has_a_picture(name: str) -> None:
+    root = Path(__file__).parents[2]
+    assert len((root / "examples" / f"{name}.py").read_text().splitlines()) <= 80
+    assert (root / "docs/gallery" / f"{name}.png").stat().st_size < 100_000
+    assert f"{name}.png" in (root / "docs/gallery/index.md").read_text()

@@ -143,3 +143,18 @@ def test_an_array_that_was_writable_is_read_at_every_call() -> None:
     np.testing.assert_allclose(program(x), x * np.sin(c), rtol=1e-15)
     c.flags.writeable = True
     np.testing.assert_allclose(program(x), x * np.sin(c), rtol=1e-15)
+
+
+def test_the_memory_of_bodies_is_counted() -> None:
+    """A loop with checkpoints keeps few states in the arena, and the steps between two of them in its body's."""
+    n, every = 1000, 10
+
+    def loss(x: Any) -> Any:
+        end, _ = wg.scan(lambda x, _: (np.sin(x) * np.roll(x, 1), None), x, None, length=100, checkpoint=every)
+        return np.sum(end)
+
+    program = wg.jit(wg.grad(loss)).program(np.ones(n))
+    assert program.arena_bytes < 20 * 8 * n
+    assert program.peak_bytes >= program.arena_bytes + every * 8 * n
+    straight = wg.jit(wg.grad(lambda x: np.sum(np.cumsum(np.sin(x)) ** 2))).program(np.ones(n))
+    assert straight.peak_bytes == straight.arena_bytes

@@ -132,6 +132,12 @@ class Linked(NamedTuple):
     bodies: tuple[tuple[Linked, ...], ...]
     """The programs that each kernel runs: those of a loop's body, of branches."""
 
+    @property
+    def peak_bytes(self) -> int:
+        """The bytes of the arena, and the most that the body of a loop or a branch takes beside it while it runs."""
+        inside = [b.peak_bytes + sum([a.aval.nbytes for a in b.plan.tape.outputs]) for k in self.bodies for b in k]
+        return self.plan.arena_bytes + max(inside, default=0)
+
 
 def assemble(
     tape: Tape,

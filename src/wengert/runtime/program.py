@@ -125,7 +125,7 @@ class Program:
 
     def __repr__(self) -> str:
         n = len(self.kernels)
-        return f"<program {self.tape.name}: {n} kernel{'s' * (n != 1)}, {self.arena_bytes:,} bytes of memory>"
+        return f"<program {self.tape.name}: {n} kernel{'s' * (n != 1)}, {self.peak_bytes:,} bytes of memory>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the kernels in their order, of which a long program shows the first."""
@@ -136,6 +136,20 @@ class Program:
         if len(self.kernels) > 100:
             rows.append(f"<tr><td></td><td></td><td>{len(self.kernels) - 100} more: program.kernels</td></tr>")
         return f"<p>{escape(repr(self))}</p><table>{''.join(rows)}</table>"
+
+    @property
+    def peak_bytes(self) -> int:
+        """The bytes that a run takes beside arguments and results: those of the arena, and the most that the body of a
+        loop or a branch takes while it runs; 0 without machine code.
+
+        >>> import numpy as np, wengert as wg
+        >>> def loss(x):
+        ...     return np.sum(wg.scan(lambda x, _: (np.sin(x), None), x, None, length=100, checkpoint=10)[0])
+        >>> program = wg.jit(wg.grad(loss)).program(np.ones(5000))
+        >>> program.arena_bytes, program.peak_bytes
+        (440000, 560000)
+        """
+        return self.linked.peak_bytes if self.linked is not None else 0
 
     def memory(self) -> Memory:
         """The values that the program stores while it runs, to be printed: for each, from which step to which it is
