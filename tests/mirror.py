@@ -35,6 +35,8 @@ COVERED = [
         "higher/joining.py", "tracing/decisions.py"),
     row("tests/report/test_smoothness.py", "each case is recorded, unrolled and run again", "report/replaying.py"),
     row("tests/report/test_explain.py", "imports: the names that the package gives on", "report/__init__.py"),
+    row("tests/report/command/test_app.py", "the entry point is run in a process of its own",
+        "report/command/__init__.py"),
     row("tests/of_scipy/sparse/test_methods.py", "imports: each file's functions are tested in the file of its name",
         "of_scipy/sparse/__init__.py"),
     row(
