@@ -16,7 +16,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.report.command import work
-from wengert.report.command.targets import Call, UsageError, UserError, called, loaded, told
+from wengert.report.command.targets import TargetCall, UsageError, UserError, called, loaded, told
 from wengert.report.tables import amount, seconds, table
 
 FAILED, MISUSED = 1, 2
@@ -77,7 +77,7 @@ def build() -> Any:
             print(error, file=sys.stderr)
             raise typer.Exit(FAILED) from None
 
-    def prepared(target: str, args: str | None, args_from: Path | None, grad: bool = False) -> Call:
+    def prepared(target: str, args: str | None, args_from: Path | None, grad: bool = False) -> TargetCall:
         name = target.rpartition(":")[2]
         call = called(loaded(target), name, args, args_from)
         return call._replace(function=wg.grad(call.function), name=f"grad({name})") if grad else call
@@ -138,16 +138,11 @@ def build() -> Any:
         """Run a function, and print its result."""
         with told_errors():
             call = prepared(target, args, args_from, grad)
-            f: Any = wg.jit(call.function) if jit else call.function
-            finding = getattr(wg, "find_nans", None) if find_nans else None
-            if find_nans and finding is None:
-                raise UsageError("this version has no --find-nans")
+            f: Any = call.function
+            if jit or find_nans:  # which is found in programs
+                f = wg.jit(f, find_nans=find_nans)
             with users_code():
-                if finding is not None:
-                    with finding():
-                        result = f(*call.args, **call.kwargs)
-                else:
-                    result = f(*call.args, **call.kwargs)
+                result = f(*call.args, **call.kwargs)
             print(json.dumps(work.plain(result)) if as_json else result)
 
     @app.command()

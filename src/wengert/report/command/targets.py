@@ -28,7 +28,7 @@ class UserError(Exception):
     """An error of the user's own code, with its traceback as text."""
 
 
-class Call(NamedTuple):
+class TargetCall(NamedTuple):
     """A function and the arguments to call it with."""
 
     function: Callable[..., Any]
@@ -92,7 +92,7 @@ def _imported(load: Callable[[], Any]) -> Any:
         raise UserError(told(error)) from None
 
 
-def called(f: Callable[..., Any], name: str, expression: str | None, file: Path | None) -> Call:
+def called(f: Callable[..., Any], name: str, expression: str | None, file: Path | None) -> TargetCall:
     """Return ``f`` with the arguments that an expression gives ("np.ones(3), 2.0"), or the arrays of an ``.npz`` file
     whose names are those of its parameters.
 
@@ -109,7 +109,7 @@ def called(f: Callable[..., Any], name: str, expression: str | None, file: Path 
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):  # a builtin
-        return Call(f, name, args, kwargs)
+        return TargetCall(f, name, args, kwargs)
     if file is not None:
         kwargs = _read(file, name, signature)
         plain = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -120,7 +120,7 @@ def called(f: Callable[..., Any], name: str, expression: str | None, file: Path 
     except TypeError as error:
         given = "--args-from" if file is not None else "--args"
         raise UsageError(f"{name}{signature}: {error}; give the arguments by {given}") from None
-    return Call(f, name, args, kwargs)
+    return TargetCall(f, name, args, kwargs)
 
 
 def _evaluated(expression: str) -> tuple[tuple[Any, ...], dict[str, Any]]:

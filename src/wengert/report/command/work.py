@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.report.command.targets import Call
+from wengert.report.command.targets import TargetCall
 
 
 def plain(x: Any) -> Any:
@@ -36,7 +36,7 @@ def plain(x: Any) -> Any:
     return x if isinstance(x, bool | int | float | str | None) else str(x)
 
 
-def bench(call: Call, seconds: float, progress: Callable[[str], None]) -> dict[str, Any]:
+def bench(call: TargetCall, seconds: float, progress: Callable[[str], None]) -> dict[str, Any]:
     """Return the times of a function, its gradient and both compiled: of the first call, and of later ones."""
     f = call.function
     forms = {"NumPy": f, "jit(f)": wg.jit(f), "grad(f)": wg.grad(f), "jit(grad(f))": wg.jit(wg.grad(f))}
@@ -56,7 +56,7 @@ def bench(call: Call, seconds: float, progress: Callable[[str], None]) -> dict[s
     return {"function": call.name, "rows": rows}
 
 
-def _times(f: Callable[..., Any], call: Call, seconds: float) -> dict[str, Any]:
+def _times(f: Callable[..., Any], call: TargetCall, seconds: float) -> dict[str, Any]:
     def once() -> float:
         begin = time.perf_counter()
         f(*call.args, **call.kwargs)
