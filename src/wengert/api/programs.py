@@ -189,9 +189,13 @@ def compile(tape: Tape) -> Program:
 
 
 @overload
-def jit(f: Callable[P, R], *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Jit[P, R]: ...
+def jit(
+    f: Callable[P, R], *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
+) -> Jit[P, R]: ...
 @overload
-def jit(f: None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Jits: ...
+def jit(
+    f: None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
+) -> Jits: ...
 @checked
 def look(f: Any) -> F:
     """Return the function that says what a call of ``f`` would run, and why: what :func:`wengert.explain` reads.

@@ -140,7 +140,7 @@ def build() -> Any:
             call = prepared(target, args, args_from, grad)
             f: Any = call.function
             if jit or find_nans:  # which is found in programs
-                f = wg.jit(f, find_nans=find_nans)
+                f = wg.jit(find_nans=find_nans)(f)
             with users_code():
                 result = f(*call.args, **call.kwargs)
             print(json.dumps(work.plain(result)) if as_json else result)
