@@ -545,7 +545,8 @@ def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] |
 
     Parameters
     ----------
-    f : takes arrays and numbers by position and returns an array, a number, or a tuple of them.
+    f : takes arrays and numbers by position and returns an array, a number, or a tuple of them. It runs at every call,
+        so it may read files, clocks and whatever changes; the arrays that it is given are read-only.
     type : called with empty arrays of the arguments' shapes and dtypes, returns arrays of the results'. Without it the
         function is run once on the values at hand to see what it returns.
 
