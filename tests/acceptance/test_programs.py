@@ -7,7 +7,6 @@ differences, as plain calls and compiled, without a warning, from one trace unle
 from __future__ import annotations
 
 import copy
-import importlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,17 +16,8 @@ import pytest
 
 import wengert as wg
 from tests.acceptance.programs.entries import Entry
+from tests.acceptance.programs.fields import PROGRAMS
 from wengert import config
-
-FIELDS = (
-    *("mechanics", "physics", "chemistry", "earth", "astronomy", "biology"),
-    *("statistics", "learning", "signals", "waves", "engineering", "economics", "computing", "idioms"),
-    *("scipy_statistics", "scipy_matrices", "scipy_solutions", "scipy_signals", "scipy_shapes"),
-)
-
-PROGRAMS: list[Entry] = [
-    entry for name in FIELDS for entry in importlib.import_module(f"tests.acceptance.programs.{name}").PROGRAMS
-]
 
 NOT_YET: dict[str, str] = {}
 """Programs that are not right yet, with the reason. A row goes when its program works: the test asks for that."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.acceptance.test_programs import PROGRAMS
+from tests.acceptance.programs.fields import PROGRAMS
 from wengert.errors import NonFiniteError
 
 X = np.array([4.0, 0.0, 1.0])

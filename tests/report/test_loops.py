@@ -39,6 +39,20 @@ def rolled(x: Any) -> Any:
     return total
 
 
+def by_turns(x: Any) -> Any:
+    total = 0.0
+    for k in range(len(x)):
+        total = total + np.sin(x[k]) if k % 3 == 0 else total * np.cos(x[k])
+    return total
+
+
+def halved(x: Any) -> Any:
+    y = x
+    while len(y) > 1:
+        y = y[: len(y) // 2] * y[len(y) // 2 :]
+    return y[0]
+
+
 def written(x: Any) -> Any:
     return wg.fori_loop(0, 10, lambda k, y: np.sin(y), x)
 
@@ -55,6 +69,19 @@ def test_each_loop_on_the_tape_has_its_reason() -> None:
     assert "of 5 iterations, is on the tape step by step: 5 iterations are fewer than the 8" in why(few)
     assert "its iterations differ: exp at test_loops.py" in why(uneven) and "7 times in 20 iterations" in why(uneven)
     assert "so short a loop runs faster as straight code" in why(short)
+
+
+def test_iterations_are_counted_only_where_the_source_and_the_steps_allow_it() -> None:
+    (row,) = wg.explain(halved)(X[:32]).report.loops
+    assert row.iterations == 5
+    assert ", of" not in why(by_turns)
+
+
+def test_a_loop_in_which_a_function_is_defined_or_explained_is_not_its_own() -> None:
+    for n in range(3):
+        explanation = wg.explain(lambda x: np.sin(x) * np.sin(2 * x) + np.sin(3 * x) + np.sin(4 * x + n))(X)
+        assert explanation.report.loops == ()
+    assert [wg.explain(lambda x: np.sin(np.sin(np.sin(np.sin(x)))))(X).report.loops for _ in range(2)] == [(), ()]
 
 
 def test_a_loop_that_became_steps_says_which() -> None:

@@ -188,14 +188,6 @@ def compile(tape: Tape) -> Program:
         raise
 
 
-@overload
-def jit(
-    f: Callable[P, R], *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
-) -> Jit[P, R]: ...
-@overload
-def jit(
-    f: None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
-) -> Jits: ...
 @checked
 def look(f: Any) -> F:
     """Return the function that says what a call of ``f`` would run, and why: what :func:`wengert.explain` reads.
@@ -225,6 +217,14 @@ def look(f: Any) -> F:
     return lambda *args, **kwargs: look_at(jitted, args, kwargs)
 
 
+@overload
+def jit(
+    f: Callable[P, R], *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
+) -> Jit[P, R]: ...
+@overload
+def jit(
+    f: None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
+) -> Jits: ...
 @checked
 def jit(
     f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False

@@ -29,7 +29,8 @@ def advice_of(gatherer: Gatherer, report: ReportData) -> Iterator[Advice]:
     for loop in report.loops:
         steps = gatherer.unrolled.get((loop.file, loop.line), 0)
         if not loop.became and steps >= MANY:
-            text = f"the {loop.iterations} iterations of a loop are {steps} steps of the tape: {loop.why}"
+            count = f"{loop.iterations} " if loop.iterations >= 0 else ""
+            text = f"the {count}iterations of a loop are {steps} steps of the tape: {loop.why}"
             yield Advice(
                 "unrolled loop", loop.file, loop.line, text, "wg.scan or wg.fori_loop: one step, compiled once"
             )

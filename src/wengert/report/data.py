@@ -151,7 +151,7 @@ class LoopRow(NamedTuple):
     file: int
     line: int
     iterations: int
-    """-1 if it is not fixed."""
+    """-1 if it is not fixed, or not known."""
     became: str
     """ "scan", "sum", "array steps", "while"; "" if it was not found and every iteration is on the tape."""
     why: str

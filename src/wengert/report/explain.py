@@ -226,7 +226,8 @@ class Explanation:
                     if row.became:
                         count = "any number of" if row.iterations < 0 else str(row.iterations)
                         return f"{at}, of {count} iterations, has become: {row.became}."
-                    return f"{at}, of {row.iterations} iterations, is on the tape step by step: {row.why}."
+                    count = f", of {row.iterations} iterations," if row.iterations >= 0 else ""
+                    return f"{at}{count} is on the tape step by step: {row.why}."
         return f"no loop of which steps were recorded stands around line {line}, or it ran once or twice."
 
     def why_traced_again(self) -> str:

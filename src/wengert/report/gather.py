@@ -410,7 +410,7 @@ class Gatherer:
             is_rolled = source.role.endswith("iterations")
             if not is_rolled and not self._bodies(instr):
                 continue
-            loop = loop_around(source.file, source.line) if is_rolled else None
+            loop = loop_around(source.file, source.line, source.function) if is_rolled else None
             file, line = self._file(source.file), source.line if loop is None else loop.line
             number = source.role.split(" ")[0]
             iterations = int(number) if number.isdigit() else getattr(instr.params.get("loop"), "length", -1)
@@ -418,13 +418,13 @@ class Gatherer:
             known = found.get((file, line))
             if became and (known is None or known.became == "array steps"):
                 found[file, line] = LoopRow(file, line, iterations, became, "")
-        ran = {u.at: u for u in unrolled(self.look.recorded.instrs, ())} if self.look.recorded is not None else {}
-        for loop in unrolled(self.tape.instrs, self.look.not_rolled):
+        recorded = self.look.recorded
+        ran = {} if recorded is None else {u.at: u.iterations for u in unrolled(recorded.instrs, ())}
+        for loop in unrolled(self.tape.instrs, self.look.not_rolled, ran):
             file = self._file(loop.at.file)
-            iterations = ran[loop.at].iterations if loop.at in ran else loop.iterations
             if (file, loop.at.line) not in found:
                 self.unrolled[file, loop.at.line] = loop.steps
-                found[file, loop.at.line] = LoopRow(file, loop.at.line, iterations, "", loop.why)
+                found[file, loop.at.line] = LoopRow(file, loop.at.line, loop.iterations, "", loop.why)
         return tuple([found[key] for key in sorted(found)])
 
     # ------------------------------------------------------------------------------------------------- files

@@ -134,7 +134,7 @@ def _guards(report: ReportData) -> Section:
 def _loops(report: ReportData) -> Section:
     rows = []
     for loop in report.loops:
-        iterations = "any" if loop.iterations < 0 else str(loop.iterations)
+        iterations = str(loop.iterations) if loop.iterations >= 0 else "any" if loop.became else "not known"
         rows.append((_at(report, loop.file, loop.line), iterations, loop.became or "every iteration", loop.why))
     return Section("loops", ("line", "iterations", "on the tape", "why"), rows)
 

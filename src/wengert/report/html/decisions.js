@@ -52,7 +52,8 @@ const decisions = {
     return h("li", {},
       h("div.what", {}, lineLink(loop.file, loop.line),
         loop.became ? badge(loop.became, "good") : badge("every iteration is on the tape", "warn"),
-        h("span.quiet", {}, loop.iterations < 0 ? "any number of iterations" : plural(loop.iterations, "iteration"))),
+        h("span.quiet", {}, loop.iterations >= 0 ? plural(loop.iterations, "iteration")
+          : loop.became ? "any number of iterations" : "")),
       sourceText(loop.file, loop.line) && h("pre.code", {}, highlighted(sourceText(loop.file, loop.line).trim())),
       loop.why && h("p", {}, loop.why));
   },
