@@ -35,6 +35,22 @@ def test_a_copy_of_an_argument_that_is_not_in_c_order_is_named() -> None:
     assert any(one.what == "copy" and "np.ascontiguousarray(a)" in one.instead for one in found)
 
 
+def test_a_copy_is_named_with_the_line_and_the_reason() -> None:
+    def f(x: Any) -> Any:
+        y = np.sin(x)
+        if x.ndim > 7:
+            return y
+        return np.concatenate([y, y[::-1]]), x
+
+    line = f.__code__.co_firstlineno
+    joined, returned = [a for a in advice(f, np.ones(1000)) if a.what == "copy"]
+    assert joined.line == returned.line == line + 4
+    assert f"(sin at test_advice.py:{line + 1})" in joined.text and "side by side" in joined.text
+    assert returned.text.startswith("x, 8000 bytes") and "never share memory with arguments" in returned.text
+    (transposed,) = [a for a in advice(lambda x: (np.sin(x).T, np.cos(x)), np.ones((60, 70))) if a.what == "copy"]
+    assert "a result is an array of its own, in C order" in transposed.text
+
+
 def test_a_long_loop_on_the_tape_is_named() -> None:
     def f(x: Any) -> Any:
         for k in range(100):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from wengert.report.data import Advice, ReportData
+from wengert.report.loops import returns_of
 
 if TYPE_CHECKING:
     from wengert.report.gather import Gatherer
@@ -68,20 +70,106 @@ def instead_of_trace(why: str) -> str:
 
 
 def _of_copies(gatherer: Gatherer) -> Iterator[Advice]:
-    names = gatherer.argument_names
+    plan = gatherer.program.plan
     for info in gatherer.program.kernels:
-        step = info.planned
-        if step is None or step.what != "copy" or step.outs[0].aval.nbytes < LARGE:
+        copy = info.planned
+        if copy is None or copy.what != "copy" or copy.outs[0].aval.nbytes < LARGE:
             continue
-        buffer = step.ins[0].buffer
-        nbytes = step.outs[0].aval.nbytes
-        if buffer.kind == "input":
-            name = names[buffer.number] if buffer.number < len(names) else f"argument {buffer.number}"
-            text = f"{name}, {nbytes} bytes, is copied at every call: a step needs it in C order, or it is returned"
-            yield Advice("copy", -1, 0, text, f"np.ascontiguousarray({name}) once, before the calls")
+        if copy.ins[0].buffer.kind == "literal":  # memory is filled with a number
+            continue
+        what = f"{_copied(gatherer, copy)}, {copy.outs[0].aval.nbytes} bytes, is copied at every call"
+        if copy.number < len(plan.tape.instrs):
+            instr = plan.tape.instrs[copy.number]
+            source = instr.source
+            file, line = (-1, 0) if source is None else (gatherer.file(source.file), source.line)
+            why, instead = _of_step(gatherer, copy, instr, info)
+            yield Advice("copy", file, line, f"{what}: {why}", instead)
         else:
-            text = f"{nbytes} bytes are copied, since a step needs its operand in C order"
-            yield Advice("copy", -1, 0, text, "the array in the order of axes in which it is used")
+            path, line = _returned(gatherer, copy)
+            file = gatherer.file(path) if path else -1
+            at = f" at {path.rsplit('/', 1)[-1]}:{line}" if path else ""
+            if copy.ins[0].buffer.kind in ("input", "capture"):
+                why = f"it is returned{at}, and results never share memory with arguments or captured arrays"
+                instead = "a function that returns what it computes alone, since the caller has this array"
+            else:
+                why = f"it is returned{at}, and a result is an array of its own, in C order"
+                instead = "a result in the order of axes in which it is computed, returned once"
+            yield Advice("copy", file, line, f"{what}: {why}", instead)
+
+
+def _of_step(gatherer: Gatherer, copy: Any, instr: Any, info: Any) -> tuple[str, str]:
+    """Why a step makes a copy necessary, and what would avoid that."""
+    kernel = instr.op.kernel
+    step = instr.op.name + (f" at {instr.source.where}" if instr.source is not None else "")
+    if kernel.joins:
+        why = f"{step} puts its operands side by side, and this one is not computed where it is to stand"
+        return why, "the steps that follow, done on each part alone, or parts that are computed and read only there"
+    if kernel.is_update and copy.outs[0].aval == instr.outs[0].aval:
+        why = f"{step} writes into it, and it is the caller's or is read afterwards"
+        return why, "a write into an array that nothing else reads, or np.where"
+    if kernel.is_update or not kernel.is_view and copy.outs[0].aval.size < instr.outs[0].aval.size:
+        return f"{step} puts it into a larger array", "an expression of the whole array, in place of its parts"
+    name = _argument(gatherer, copy)
+    if kernel.is_view:
+        why = f"{step} takes its elements in C order, and they do not lie so"
+    else:
+        why = f"{step} needs it in C order, and it does not lie so"
+    if name and not _lies_in_c_order(gatherer, copy.ins[0].buffer.number):
+        return why, f"np.ascontiguousarray({name}) once, before the calls"
+    return why, "the array in the order of axes in which it is used: steps before it that do not transpose or reverse it"
+
+
+def _copied(gatherer: Gatherer, copy: Any) -> str:
+    """The value that is copied, in words: an argument, or the step that made it."""
+    buffer, plan = copy.ins[0].buffer, gatherer.program.plan
+    name = _argument(gatherer, copy)
+    if name:
+        return name
+    if buffer.kind == "capture":
+        captured = plan.tape.captures[buffer.number]
+        return captured.name or "a captured array"
+    made = {v: i for i in plan.tape.instrs for v in i.outs}
+    place = next((v for v, p in plan.places.items() if p == copy.ins[0] and v in made), None)
+    while place is not None and made[place].op.kernel.is_view and made[place].ins[0] in made:
+        place = made[place].ins[0]  # a view has no memory of its own
+    if place is None:
+        return "a value"
+    number = gatherer.number.get(place, -1)
+    if number >= 0 and gatherer.values[number].step >= 0:
+        step = gatherer.instrs[gatherer.values[number].step]
+        at = f" at {step.source.where}" if step.source is not None else ""
+        return f"{gatherer.values[number].name} ({step.op.name}{at})"
+    instr = made[place]
+    return instr.op.name + (f" at {instr.source.where}" if instr.source is not None else "")
+
+
+def _argument(gatherer: Gatherer, copy: Any) -> str:
+    """The name of the argument that is copied; empty if it is none."""
+    buffer, names = copy.ins[0].buffer, gatherer.argument_names
+    if buffer.kind != "input":
+        return ""
+    return names[buffer.number] if buffer.number < len(names) else f"argument {buffer.number}"
+
+
+def _lies_in_c_order(gatherer: Gatherer, number: int) -> bool:
+    plan = gatherer.program.plan
+    place = plan.places[plan.tape.inputs[number]]
+    step = place.aval.dtype.itemsize
+    for n, stride in zip(reversed(place.aval.shape), reversed(place.strides), strict=True):
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
+def _returned(gatherer: Gatherer, copy: Any) -> tuple[str, int]:
+    """The line on which the function returns what is copied: its only return, or the only one that names it."""
+    code = getattr(inspect.unwrap(gatherer.program.function), "__code__", None) if gatherer.program.function else None
+    if code is None:
+        return "", 0
+    path, first = code.co_filename, code.co_firstlineno
+    lines = returns_of(path, first, code.co_name, _argument(gatherer, copy))
+    return path, lines[0] if len(lines) == 1 else first
 
 
 def _instead_of_callback(why: str) -> str:

@@ -210,7 +210,7 @@ class Gatherer:
                 mine = next((self.kernel_of[v] for v in instr.outs if v in self.kernel_of), -1)
                 if not instr.outs:
                     mine = self.kernel_of.get(id(instr.params), -1)
-            file, line = (-1, 0) if source is None else (self._file(source.file), source.line)
+            file, line = (-1, 0) if source is None else (self.file(source.file), source.line)
             frame = self._frame(source, root)
             step = StepRow(
                 op=instr.op.name,
@@ -240,7 +240,8 @@ class Gatherer:
     def _bodies(self, instr: Any) -> list[tuple[str, Any]]:
         return wg.edit.bodies(instr) if instr.params and instr.op.kernel.has_bodies else []
 
-    def _file(self, path: str) -> int:
+    def file(self, path: str) -> int:
+        """Return the number of a file."""
         return self.paths.setdefault(path, len(self.paths))
 
     def _frame(self, source: Any, root: int) -> int:
@@ -255,7 +256,7 @@ class Gatherer:
             same = parent, source.function, call.file, call.line
             found = self.frame_of.get(same)
             if found is None:
-                self.frames.append(FrameRow(parent, source.function, self._file(call.file), call.line))
+                self.frames.append(FrameRow(parent, source.function, self.file(call.file), call.line))
                 found = self.frame_of[same] = len(self.frames) - 1
             self.frame_of[key] = found
         return found
@@ -325,7 +326,7 @@ class Gatherer:
         for k, info in enumerate(self.program.kernels):
             within = self.within[k]
             places = dict.fromkeys([i.source[:2] for i in within if i.source is not None])
-            lines = tuple([(self._file(file), line) for file, line in places])
+            lines = tuple([(self.file(file), line) for file, line in places])
             ops = tuple([i.op.name for i in within])
             cost = Cost(self.measured.kernels_s[k] if self.measured else None, info.flops, self.moved_bytes[k])
             kernels.append(KernelRow(info.name, info.kind, info.why, ops, tuple(steps[k]), lines, cost))
@@ -348,7 +349,7 @@ class Gatherer:
             buffer = s.place.buffer
             first = min(bisect_left(numbers, s.first), last_kernel)
             last = min(max(bisect_right(numbers, s.last) - 1, first), last_kernel)
-            file, line = (-1, 0) if s.source is None else (self._file(s.source.file), s.source.line)
+            file, line = (-1, 0) if s.source is None else (self.file(s.source.file), s.source.line)
             offset = -1 if s.is_result else buffer.offset + s.place.offset
             value = self.number.get(s.value, -1)
             stored.append(
@@ -411,7 +412,7 @@ class Gatherer:
             if not is_rolled and not self._bodies(instr):
                 continue
             loop = loop_around(source.file, source.line, source.function) if is_rolled else None
-            file, line = self._file(source.file), source.line if loop is None else loop.line
+            file, line = self.file(source.file), source.line if loop is None else loop.line
             number = source.role.split(" ")[0]
             iterations = int(number) if number.isdigit() else getattr(instr.params.get("loop"), "length", -1)
             became = BECAME.get(step.op, "array steps" if is_rolled else "")
@@ -421,7 +422,7 @@ class Gatherer:
         recorded = self.look.recorded
         ran = {} if recorded is None else {u.at: u.iterations for u in unrolled(recorded.instrs, ())}
         for loop in unrolled(self.tape.instrs, self.look.not_rolled, ran):
-            file = self._file(loop.at.file)
+            file = self.file(loop.at.file)
             if (file, loop.at.line) not in found:
                 self.unrolled[file, loop.at.line] = loop.steps
                 found[file, loop.at.line] = LoopRow(file, loop.at.line, loop.iterations, "", loop.why)

@@ -90,6 +90,30 @@ def loop_around(path: str, line: int, function: str = "") -> LoopAt | None:
     return next((loop for loop in around if loop.within == within[-1]), None)
 
 
+def returns_of(path: str, first: int, name: str, value: str = "") -> list[int]:
+    """Return the lines on which a function returns, which begins at a line: those that name a value, if any does."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:  # a cell of a notebook, say
+        return []
+    found = list[tuple[int, bool]]()
+    for f in ast.walk(tree):
+        if not isinstance(f, FUNCTIONS) or getattr(f, "name", "<lambda>") != name:
+            continue
+        if min([f.lineno, *[d.lineno for d in getattr(f, "decorator_list", ())]]) != first:
+            continue
+        if isinstance(f, ast.Lambda):
+            return [f.body.lineno]
+        todo = list[ast.AST](f.body)
+        while todo:
+            node = todo.pop()
+            if isinstance(node, ast.Return):
+                found.append((node.lineno, any(isinstance(n, ast.Name) and n.id == value for n in ast.walk(node))))
+            elif not isinstance(node, FUNCTIONS):
+                todo += ast.iter_child_nodes(node)
+    return [line for line, names_it in found if names_it] or [line for line, _ in found]
+
+
 def _fixed(loop: ast.AST) -> int:
     """The number of iterations of a loop, if its source fixes it."""
     if not isinstance(loop, ast.For) or any(isinstance(n, ast.Break | ast.Return) for n in ast.walk(loop)):
