@@ -86,7 +86,25 @@ def test_why_a_call_would_be_traced_again() -> None:
     assert "nothing has been traced before" in wg.explain(step)(X).why_traced_again()
     step(X)
     assert "would not be traced" in wg.explain(step)(X).why_traced_again()
-    assert "argument[0] is float64[3], not float64[5]" in wg.explain(step)(X[:3]).why_traced_again()
+    assert "argument x is float64[3], not float64[5], in a call of" in wg.explain(step)(X[:3]).why_traced_again()
+    step(X[:3])
+    first, second = wg.explain(step)(X[:3]).why_traced_again().split("\n")
+    assert first.startswith("it was traced 2 times, since argument x is") and "would not be traced" in second
+
+
+def test_a_function_without_a_program_is_said_to_have_none() -> None:
+    calls = {"n": 0}
+
+    def counted(x: Any) -> Any:
+        calls["n"] += 1
+        return 2 * x
+
+    step = wg.jit(counted)
+    with pytest.warns(wg.PerformanceWarning):
+        step(X)
+    first, *_ = wg.explain(step)(X).why_traced_again().split("\n")
+    line = counted.__code__.co_firstlineno + 1
+    assert "answered by the function itself" in first and f"test_explain.py:{line}" in first
 
 
 def test_a_value_may_be_a_variable_of_the_tape_and_must_exist(explanation: Any) -> None:

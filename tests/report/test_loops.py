@@ -78,8 +78,8 @@ def test_iterations_are_counted_only_where_the_source_and_the_steps_allow_it() -
 
 
 def test_a_loop_in_which_a_function_is_defined_or_explained_is_not_its_own() -> None:
-    for n in range(3):
-        explanation = wg.explain(lambda x: np.sin(x) * np.sin(2 * x) + np.sin(3 * x) + np.sin(4 * x + n))(X)
+    for _ in range(3):
+        explanation = wg.explain(lambda x: np.sin(x) * np.sin(2 * x) + np.sin(3 * x) + np.sin(4 * x))(X)
         assert explanation.report.loops == ()
     assert [wg.explain(lambda x: np.sin(np.sin(np.sin(np.sin(x)))))(X).report.loops for _ in range(2)] == [(), ()]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -67,12 +70,45 @@ def test_another_shape_another_variable_and_another_branch_are_reasons_to_trace_
     assert wg.look(step)(X).why_traced_again == ()
     step(X)
     assert wg.look(step)(X).why_traced_again == ()
-    assert wg.look(step)(X[:3]).why_traced_again == ("argument[0] is float64[3], not float64[5]",)
+    line = f.__code__.co_firstlineno
+    where = f"f at test_look.py:{line}"
+    assert wg.look(step)(X[:3]).why_traced_again == (f"argument x is float64[3], not float64[5], in a call of {where}",)
+    assert wg.look(step)(x=X).why_traced_again == (f"the structure of the arguments of {where} differs",)
     (branch,) = wg.look(step)(-X).why_traced_again
     assert "was True on the path that is known, and is False here" in branch
     scale = 3.0
     (rebound,) = wg.look(step)(X).why_traced_again
-    assert "scale" in rebound
+    assert f"scale, read at test_look.py:{line + 1}, is no longer what it was" in rebound
+
+
+def test_each_program_beyond_the_first_has_its_reason_with_a_line() -> None:
+    scale = 2.0
+    model = SimpleNamespace(gain=1.0)
+
+    def f(x: Any, n: Any = None) -> Any:
+        y = model.gain * x
+        y = y * scale if x[0] > 0 else -y
+        return y ** int(x[-1])
+
+    line = f.__code__.co_firstlineno
+    step = wg.jit(f)
+    step(X)
+    step(-X)
+    step(2 * X)
+    step(X, n=X)
+    step(X, n=X[:2])
+    scale, model.gain = 3.0, 2.0
+    step(X)
+    assert set(wg.look(step)(X).kept_apart) == {
+        f"the branch at test_look.py:{line + 2} (y = y * scale if x[0] > 0 else -y) was True in one call, and False in "
+        "another",
+        f"the integer at test_look.py:{line + 3} (return y ** int(x[-1])) was 1 in one call, and 2 in another",
+        f"the structure of the arguments of f at test_look.py:{line} differs",
+        f"argument n is float64[2], not float64[5], in a call of f at test_look.py:{line}",
+        f"scale, read at test_look.py:{line + 2}, has changed",
+        f"model.gain, read at test_look.py:{line + 1}, has changed",
+    }
+    assert wg.look(step)(X, n=X[:3]).why_traced_again[0].startswith("argument n is float64[3], not float64[")
 
 
 def test_the_paths_that_are_known_are_given_with_the_one_taken_first() -> None:

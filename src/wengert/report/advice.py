@@ -41,7 +41,7 @@ def advice_of(gatherer: Gatherer, report: ReportData) -> Iterator[Advice]:
 def of_calls(look: Any) -> Iterator[Advice]:
     """Yield what makes calls of the function slow, whatever its program is."""
     if look.why_plain:
-        text, instead = _parts(look.why_plain)
+        text, instead = parts_of_error(look.why_plain)
         yield Advice("plain call", -1, 0, f"the function itself answers such calls: {text}", instead)
     for why in look.why_traced_again:
         yield Advice("retrace", -1, 0, f"this call would be traced anew: {why}", instead_of_trace(why))
@@ -50,11 +50,11 @@ def of_calls(look: Any) -> Iterator[Advice]:
         text = f"{stats['undecided']} calls were answered by NumPy, since rounding may decide a branch"
         yield Advice("undecided", -1, 0, text, "np.where or wg.cond, or a comparison with some tolerance")
     if stats.get("environment_misses"):
-        names = "; ".join([w for w in look.kept_apart if "rebound" in w]) or "what it captured was rebound"
+        names = "; ".join([w for w in look.kept_apart if w.endswith("has changed")]) or "what it captured was rebound"
         text = f"{stats['environment_misses']} calls were traced anew: {names}"
         yield Advice("retrace", -1, 0, text, "the captured value as an argument")
     if stats.get("plain") and not look.why_plain:
-        text, instead = _parts(stats["why_plain"])
+        text, instead = parts_of_error(stats["why_plain"])
         yield Advice(
             "plain call", -1, 0, f"{stats['plain']} calls were answered by the function itself: {text}", instead
         )
@@ -62,7 +62,7 @@ def of_calls(look: Any) -> Iterator[Advice]:
 
 def instead_of_trace(why: str) -> str:
     """Return what avoids that calls are traced for this reason."""
-    if why.startswith(("the branch", "a branch")):
+    if why.startswith(("the branch", "a branch", "the integer", "the value")):
         return "np.where or wg.cond for the branch, if there are many paths"
     if "argument" in why:
         return "arguments of one type and shape, padded with a mask, say"
@@ -107,7 +107,7 @@ def _of_step(gatherer: Gatherer, copy: Any, instr: Any, info: Any) -> tuple[str,
     if kernel.is_update and copy.outs[0].aval == instr.outs[0].aval:
         why = f"{step} writes into it, and it is the caller's or is read afterwards"
         return why, "a write into an array that nothing else reads, or np.where"
-    if kernel.is_update or not kernel.is_view and copy.outs[0].aval.size < instr.outs[0].aval.size:
+    if kernel.is_update or (not kernel.is_view and copy.outs[0].aval.size < instr.outs[0].aval.size):
         return f"{step} puts it into a larger array", "an expression of the whole array, in place of its parts"
     name = _argument(gatherer, copy)
     if kernel.is_view:
@@ -116,7 +116,7 @@ def _of_step(gatherer: Gatherer, copy: Any, instr: Any, info: Any) -> tuple[str,
         why = f"{step} needs it in C order, and it does not lie so"
     if name and not _lies_in_c_order(gatherer, copy.ins[0].buffer.number):
         return why, f"np.ascontiguousarray({name}) once, before the calls"
-    return why, "the array in the order of axes in which it is used: steps before it that do not transpose or reverse it"
+    return why, "the array in the order of axes in which it is used, neither transposed nor reversed before"
 
 
 def _copied(gatherer: Gatherer, copy: Any) -> str:
@@ -145,10 +145,11 @@ def _copied(gatherer: Gatherer, copy: Any) -> str:
 
 def _argument(gatherer: Gatherer, copy: Any) -> str:
     """The name of the argument that is copied; empty if it is none."""
-    buffer, names = copy.ins[0].buffer, gatherer.argument_names
+    buffer = copy.ins[0].buffer
     if buffer.kind != "input":
         return ""
-    return names[buffer.number] if buffer.number < len(names) else f"argument {buffer.number}"
+    names = gatherer.argument_names
+    return names[int(buffer.number)] if buffer.number < len(names) else f"argument {buffer.number}"
 
 
 def _lies_in_c_order(gatherer: Gatherer, number: int) -> bool:
@@ -180,8 +181,8 @@ def _instead_of_callback(why: str) -> str:
     return "an equivalent of steps that have machine code, if it takes long"
 
 
-def _parts(error: str) -> tuple[str, str]:
-    """The first sentence of an error with its line, and what it says to try."""
+def parts_of_error(error: str) -> tuple[str, str]:
+    """Return the first sentence of an error with its line, and what it says to try."""
     first, *lines = error.split("\n")
     at = next((m[1] for line in lines if (m := re.match(r"\s+at\s+(.*?)(,|$)", line))), "")
     tries = [m[2] for line in lines if (m := re.match(r"\s+(try|or)\s+(.*)", line))]

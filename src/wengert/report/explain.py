@@ -13,7 +13,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.report import terminal
-from wengert.report.advice import of_calls
+from wengert.report.advice import of_calls, parts_of_error
 from wengert.report.data import Cost, MemoryRow, ReportData
 from wengert.report.gather import Gatherer, Measured, about
 from wengert.report.loops import loop_around
@@ -233,12 +233,19 @@ class Explanation:
     def why_traced_again(self) -> str:
         """Return why this call would be traced anew, and for which reasons the function has more than one program."""
         look, texts = self._look, list[str]()
-        texts += [f"this call would be traced: {why}." for why in look.why_traced_again]
-        if look.is_known:
-            texts.append("there is a program for this call: it would not be traced.")
-        texts += [f"it has more than one program: {why}." for why in look.kept_apart]
+        plain = look.why_plain or look.stats.get("why_plain", "")
         if look.stats.get("unrepeatable"):
             texts.append(f"every call is traced: {look.stats['unrepeatable']}.")
+        elif plain and not look.is_known:
+            text, instead = parts_of_error(plain)
+            texts.append(f"every call is answered by the function itself, without a program: {text}.")
+            texts += [f"instead: {instead}."] if instead else []
+        texts += [f"this call would be traced: {why}." for why in look.why_traced_again]
+        more = "more than once" if look.stats.get("traces", 0) < 2 else f"{look.stats['traces']} times"
+        for k, why in enumerate(look.kept_apart):
+            texts.append(f"it was traced {more}, since {why}." if k == 0 else f"it was also traced since {why}.")
+        if look.is_known:
+            texts.append("there is a program for this call: it would not be traced.")
         if not texts:
             texts = ["nothing has been traced before: this would be the function's first program."]
         return "\n".join(texts)

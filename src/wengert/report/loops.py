@@ -121,8 +121,7 @@ def _fixed(loop: ast.AST) -> int:
     over = loop.iter
     if isinstance(over, ast.Tuple | ast.List) and not any(isinstance(x, ast.Starred) for x in over.elts):
         return len(over.elts)
-    is_range = isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"
-    if not is_range or over.keywords or not over.args:
+    if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Name) or over.func.id != "range":
         return -1
     try:
         return len(range(*[ast.literal_eval(x) for x in over.args]))

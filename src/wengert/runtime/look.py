@@ -7,7 +7,10 @@ function of its own: that of the user's keeps its programs and its counts as the
 from __future__ import annotations
 
 import inspect
+import linecache
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +25,19 @@ from wengert.passes.fuse import why_apart
 from wengert.runtime.jit import WITHOUT_CODE, Jit
 from wengert.runtime.plain import NotTraced
 from wengert.runtime.program import Program
-from wengert.runtime.specialisation import Compiled
+from wengert.runtime.specialisation import Compiled, Specialisation
+from wengert.source import Source
 from wengert.tape import Atom, Instr, Tape, Var, structure
 from wengert.tracing import foreign
+from wengert.tracing.python.lines import first_line
 from wengert.tracing.signature import Array, Number, Scalar, Signature, signature_of
+
+MOST_LINES = 3
+"""The lines, or values, that a reason names; the others are counted."""
+
+
+WHAT_IS_SEEN = {"b": "the branch", "i": "the integer", "u": "the integer"}
+"""The word for what a guard looks at, by the kind of its dtype."""
 
 
 class Decided(NamedTuple):
@@ -173,11 +185,11 @@ def known_program(jit: Jit, signature: Signature, leaves: Sequence[Any]) -> tupl
     if not known:
         return None, ()
     if signature not in known:
-        return None, (_nearest(signature, list(known)),)
+        return None, (_nearest(jit, signature, list(known)),)
     rebound: list[str] = []
     for special in known[signature]:
         if not special.environment.holds():
-            rebound += [name for name in special.environment.changed() if name not in rebound]
+            rebound += [name for name in _changed(special) if name not in rebound]
             continue
         inputs = [
             x if type(leaf) is Array else np.asarray(x)
@@ -197,7 +209,7 @@ def known_program(jit: Jit, signature: Signature, leaves: Sequence[Any]) -> tupl
                 continue
             return compiled, ()
         return None, () if missed is None else (_other_path(*missed),)
-    names = ", ".join(rebound) or "what it read beside its arguments"
+    names = "; ".join(rebound) or "what it read beside its arguments"
     return None, (f"{names} is no longer what it was when the function was traced",)
 
 
@@ -207,29 +219,103 @@ def differences(jit: Jit) -> tuple[str, ...]:
         known = {s: list(specials) for s, specials in jit._specialisations.items()}
     found: list[str] = []
     signatures = list(known)
-    for one in signatures[1:]:
-        found.append(_nearest(one, [signatures[0]]))
+    found += [_nearest(jit, signatures[k], signatures[:k]) for k in range(1, len(signatures))]
     for specials in known.values():
-        changed = {name for special in specials for name in special.environment.changed()}
-        found += [f"{name} has been rebound" for name in sorted(changed)]
+        found += sorted({f"{name} has changed" for special in specials for name in _changed(special)})
+        for special in specials:
+            found += _forks([compiled for _, compiled in special.paths.all()])
     return tuple(dict.fromkeys(found))
 
 
-def _nearest(signature: Signature, known: Sequence[Signature]) -> str:
+def _changed(special: Specialisation) -> list[str]:
+    """The slots that are no longer what they were when a function was traced, with the lines that read it."""
+    texts = []
+    for name in special.environment.changed():
+        lines = [source.where for source in special.environment.read_at(name)]
+        more = f" and {len(lines) - MOST_LINES} more lines" if len(lines) > MOST_LINES else ""
+        texts.append(f"{name}, read at {', '.join(lines[:MOST_LINES])}{more}," if lines else name)
+    return texts
+
+
+def _forks(programs: Sequence[Compiled]) -> list[str]:
+    """The guards at which paths part. Each path parts from the one before it in the tree as late as from any other."""
+    seen: dict[str, dict[str, None]] = {}
+    for before, after in pairwise(programs):
+        for position, (one, other) in enumerate(zip(before.path, after.path, strict=False)):
+            if one != other:
+                what = _guard_at(after.tape, position)
+                seen.setdefault(what, {}).update({repr(one): None, repr(other): None})
+                break
+    texts = []
+    for what, values in seen.items():
+        named = list(values)[:MOST_LINES]
+        more = f", and {len(values) - MOST_LINES} others" if len(values) > MOST_LINES else ""
+        texts.append(f"{what} was {' in one call, and '.join(named)} in another{more}")
+    return texts
+
+
+def _guard_at(tape: Tape, position: int) -> str:
+    """The guard that looks at the value of this number on a path, with its line and the text of that."""
+    at = 0
+    for instr in tape.instrs:
+        if instr.op is guard:
+            values = values_of(instr)
+            if at <= position < at + len(values):
+                kind = np.asarray(values[position - at].value).dtype.kind
+                return WHAT_IS_SEEN.get(kind, "the value") + _quoted(instr.source)
+            at += len(values)
+    return "a branch of the function"
+
+
+def _quoted(source: Source | None) -> str:
+    """Where a step is, with the text of the line."""
+    if source is None:
+        return ""
+    text = linecache.getline(source.file, source.line).partition("  #")[0].strip()
+    return f" at {source.where}" + (f" ({text})" if text else "")
+
+
+def _nearest(jit: Jit, signature: Signature, known: Sequence[Signature]) -> str:
     """Say what tells a signature from the most similar one of those that are known."""
-    texts = [_difference(signature, other) for other in known]
+    texts = [_difference(jit, signature, other) for other in known]
     return min(texts, key=lambda t: (t[0], len(t[1])))[1]
 
 
-def _difference(new: Signature, old: Signature) -> tuple[int, str]:
+def _difference(jit: Jit, new: Signature, old: Signature) -> tuple[int, str]:
     """How many leaves of two signatures differ, and which, in words."""
+    function = _function(jit)
     if new.treedef != old.treedef or new.has_kwargs != old.has_kwargs or len(new.leaves) != len(old.leaves):
-        return 1000, "the structure of the arguments differs"
+        return 1000, f"the structure of the arguments of {function} differs"
     if new.key_orders != old.key_orders:
-        return 999, "the keys of a dict among the arguments come in another order"
+        return 999, f"the keys of a dict among the arguments of {function} come in another order"
     pairs = [(k, a, b) for k, (a, b) in enumerate(zip(new.leaves, old.leaves, strict=True)) if a != b]
-    texts = [f"argument{tree.path(new.treedef, k)} is {_words(a, b)}, not {_words(b, a)}" for k, a, b in pairs]
-    return len(pairs), "; ".join(texts[:3]) + (f"; and {len(texts) - 3} more" if len(texts) > 3 else "")
+    texts = [f"argument {_argument(jit, new, k)} is {_words(a, b)}, not {_words(b, a)}" for k, a, b in pairs[:3]]
+    more = f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+    return len(pairs), f"{'; '.join(texts)}{more}, in a call of {function}"
+
+
+def _function(jit: Jit) -> str:
+    """The user's function that a jit compiles, with its line."""
+    code = getattr(inspect.unwrap(jit.__wrapped__), "__code__", None)
+    return jit.__name__ if code is None else f"{jit.__name__} at {first_line(code).where}"
+
+
+def _argument(jit: Jit, signature: Signature, k: int) -> str:
+    """The name of a leaf of the arguments: ``x``, ``W[0]``."""
+    path = tree.path(signature.treedef, k)
+    if signature.has_kwargs:
+        which, _, path = path[1:].partition("]")
+        if which == "1":  # a keyword
+            return re.sub(r"""^\[["'](\w+)["']\]""", r"\1", path)
+    head, _, rest = path[1:].partition("]")
+    try:
+        parameters = list(inspect.signature(jit.__wrapped__).parameters.values())
+    except (TypeError, ValueError):  # a builtin
+        return path
+    is_named = head.isdigit() and int(head) < len(parameters)
+    if not is_named or any(p.kind is p.VAR_POSITIONAL for p in parameters[: int(head) + 1]):
+        return path
+    return parameters[int(head)].name + rest
 
 
 def _words(leaf: Any, beside: Any) -> str:
@@ -245,16 +331,9 @@ def _words(leaf: Any, beside: Any) -> str:
 
 
 def _other_path(compiled: Compiled, miss: GuardMiss) -> str:
-    position = 0
-    for instr in compiled.tape.instrs:
-        if instr.op is guard:
-            values = values_of(instr)
-            if position <= miss.position < position + len(values):
-                where = f" at {instr.source.where}" if instr.source is not None else ""
-                expected = values[miss.position - position]
-                return f"the branch{where} was {expected!r} on the path that is known, and is {miss.value!r} here"
-            position += len(values)
-    return "a branch of the function goes another way than on the paths that are known"
+    expected = compiled.path[miss.position]
+    what = _guard_at(compiled.tape, miss.position)
+    return f"{what} was {expected!r} on the path that is known, and is {miss.value!r} here"
 
 
 def _paths_of(jit: Jit, own: Compiled) -> tuple[tuple[Decided, ...], ...]:

@@ -71,7 +71,7 @@ def test_a_module_that_was_imported_and_used_in_one_line_was_not_followed() -> N
     exec("def f(x):\n    import time as t; return x * t.perf_counter()", namespace)
     found = names.uses(namespace["f"].__code__)
     assert found.modules == {("t", "time")} and found.paths.keys() == {("t", "perf_counter")}
-    compiled = wg.jit(namespace["f"])
+    compiled: Any = wg.jit(namespace["f"])
     with pytest.warns(wg.PerformanceWarning, match="perf_counter"):
         times = [compiled(1.0) for _ in range(3)]
     assert times[0] < times[1] < times[2]
@@ -306,3 +306,23 @@ def test_what_a_code_binds_anew() -> None:
     assert names.bound_anew(inner.__code__) == {"count"}
     assert names.bound_anew(_counts.__code__) == {"count"}  # the inner function's; its own variable is new at each call
     assert names.bound_anew(_reads.__code__) == frozenset()
+
+
+def test_a_slot_is_read_on_the_lines_that_follow_all_of_its_name_or_its_last_attribute_or_its_variable() -> None:
+    def f(x: int) -> int:
+        first = MODEL.gain * x  # type: ignore[name-defined]  # noqa: F821
+        second = MODEL.rate  # type: ignore[name-defined]  # noqa: F821
+        return first + second + len(ITEMS)  # type: ignore[name-defined]  # noqa: F821
+
+    def method(self: Any) -> int:
+        return self.bias
+
+    line = f.__code__.co_firstlineno
+
+    def lines(name: str) -> list[int]:
+        return [s.line - line for s in names.places_of_read([f.__code__, method.__code__], name)]
+
+    assert lines("MODEL.gain") == [1] and lines("MODEL") == [1, 2]
+    assert lines("len(ITEMS)") == lines("ITEMS[3]") == lines("the content of ITEMS") == [3]
+    assert lines("MODEL.bias") == [6]
+    assert lines("x") == lines("f's default 0") == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import re
 import sys
 import types
 from collections.abc import Iterable
@@ -238,6 +239,31 @@ def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:
                 if i.opname in _WRITES and (is_it or (i.opname == "STORE_ATTR" and name.startswith("the attributes"))):
                     return Source(c.co_filename, _line(i) or c.co_firstlineno, c.co_name)
     return None
+
+
+def places_of_read(found: Iterable[types.CodeType], name: str) -> list[Source]:
+    """Return the lines that read the variable, attribute or item that a slot of this name is: those that follow all of
+    its name, as ``MODEL.gain`` does, or else those that read its last attribute, or else its variable."""
+    variable, *attributes = _NAMES.findall(_IN_WORDS.sub("", name).partition("[")[0]) or [""]
+    whole, last, alone = list[Source](), list[Source](), list[Source]()
+    for code in found:
+        for c in codes(code):
+            instrs = [i for i in instructions(c) if i.opname != "RESUME"]
+            for at, i in enumerate(instrs):
+                if not reads_variable(i):
+                    continue
+                (first, *asked), _ = _followed(instrs, at)
+                is_it = first == variable and not (i.opname.startswith("LOAD_FAST") and variable not in c.co_cellvars)
+                source = Source(c.co_filename, _line(i) or c.co_firstlineno, c.co_name)
+                if is_it:
+                    alone.append(source)
+                if attributes and attributes[-1] in asked:
+                    (whole if is_it else last).append(source)
+    return list(dict.fromkeys(whole or last or alone))
+
+
+_IN_WORDS = re.compile(r"^(the \w+ of|a member of|len\()\s*")
+_NAMES = re.compile(r"\w+")
 
 
 @once_a_code()

@@ -209,6 +209,10 @@ class Environment:
         """The names of what is no longer what it was."""
         return [slot.name for slot in self.slots if not is_unchanged(slot)]
 
+    def read_at(self, name: str) -> list[Source]:
+        """Return the lines of the user's functions that read a slot, by its name."""
+        return names.places_of_read([code_of(f) for f in self._watching.functions()], name)
+
     def asking(self) -> list[types.FunctionType]:
         """Those of the functions found, which the copy shares with the original, that call ``type``."""
         return [f for f in self._watching.functions() if asks(f)]
