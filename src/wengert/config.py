@@ -5,7 +5,26 @@ Read at the moment of use, so that setting ``wengert.config.check = True`` takes
 
 from __future__ import annotations
 
+import sys as _sys
+from collections.abc import Callable as _Callable
 from os import environ as _environ
+from types import ModuleType as _ModuleType
+from typing import Any as _Any
+
+_listeners: dict[str, _Callable[[_Any], None]] = {}
+"""What is done when a switch is set, by the name of the switch, for those that are not read at the moment of use."""
+
+
+class _Switches(_ModuleType):
+    """The module, which tells the listener of a switch that it was set."""
+
+    def __setattr__(self, name: str, value: _Any) -> None:
+        super().__setattr__(name, value)
+        if name in _listeners:
+            _listeners[name](value)
+
+
+_sys.modules[__name__].__class__ = _Switches
 
 check: bool = _environ.get("WENGERT_CHECK", "0") == "1"
 """Check every tape after every transform and pass (``WENGERT_CHECK=1``). The tests turn it on."""
@@ -48,8 +67,8 @@ native: bool = _environ.get("WENGERT_NATIVE", "1") == "1"
 """Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``)."""
 
 find_nans: bool = _environ.get("WENGERT_FIND_NANS", "0") == "1"
-"""Look everywhere for the operation that makes a NaN or an infinity, as :func:`wengert.find_nans` does in a context,
-when wengert is imported (``WENGERT_FIND_NANS=1``)."""
+"""Look in all threads for the operation that makes a NaN or an infinity, as :func:`wengert.find_nans` does in a context
+of one thread (``WENGERT_FIND_NANS=1``)."""
 
 threads: int = _count("WENGERT_THREADS", 1)
 """How many threads share a large step, when wengert is imported; later, :func:`wengert.set_threads`. Results do not

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,69 @@ def test_argument_with_a_nan_is_named() -> None:
 
     error = found(wg.jit(f), {"w": np.array([1.0, np.nan])}, np.ones(2))
     assert 'params["w"][1] is NaN' in str(error) and error.op == ""
+
+
+@pytest.mark.parametrize("argument", [0, 1])
+def test_argument_of_a_call_without_jit_is_named(argument: int) -> None:
+    def f(params: Any, x: Any) -> Any:
+        return np.sum(params["w"] * x)
+
+    args = {"w": np.ones(2)}, np.ones(2)
+    (args[0]["w"], args[1])[argument][1] = np.nan
+    for way in (
+        lambda: wg.value_and_grad(f)(*args),
+        lambda: wg.grad(f)(args[0], x=args[1]),
+        lambda: wg.vjp(f, *args),
+        lambda: wg.jvp(f, args, args),
+        lambda: wg.jacobian(f, argnums=(0, 1))(*args),
+        lambda: wg.vmap(f)(*args),
+    ):
+        assert ('params["w"]', "x")[argument] + "[1] is NaN" in str(found(way))
+
+
+def test_switch_is_of_all_threads_and_takes_effect_at_once() -> None:
+    f = wg.jit(np.log)
+    try:
+        wg.config.find_nans = True
+        with pytest.raises(NonFiniteError):
+            f(X)
+    finally:
+        wg.config.find_nans = False
+    assert np.isinf(f(X)[1])
+
+
+PARTED: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
+    "vector": (lambda x: 2.0 / x + 1, (140_000,)),
+    "matrix": (lambda x: 2.0 / x.reshape(700, 200) + np.arange(200.0), (700, 200)),
+    "two results": (lambda x: (2.0 / x, x.astype("float32") * 3), (140_000,)),
+    "sums of rows": (lambda x: np.sum(2.0 / x.reshape(-1, 4), axis=1), (35_000, 4)),
+    "transposed": (lambda x: (2.0 / x.reshape(700, 200)).T, (700, 200)),
+    "complex": (lambda x: 2.0 / x + 1j, (140_000,)),
+    "total": (lambda x: np.sum(2.0 / x), (140_000,)),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", PARTED)
+def test_large_kernels_are_looked_at_in_parts(case: str, threads: int, n_threads: Callable[[int], None]) -> None:
+    f, shape = PARTED[case]
+    f, x = wg.jit(f), np.random.default_rng(1).normal(size=140_000)
+    expected = wg.tree.flatten(f(x))[0]
+    n_threads(threads)
+    with wg.find_nans():
+        seen = wg.tree.flatten(f(x))[0]
+    assert all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in zip(seen, expected, strict=True))
+    for place in (0, 16_384, 70_001, 139_999):
+        y = x.copy()
+        y[place] = 0.0
+        assert np.ravel_multi_index(found(f, y).index, shape) == place
+
+
+@pytest.fixture
+def n_threads() -> Iterator[Callable[[int], None]]:
+    before = wg.get_threads()
+    yield wg.set_threads
+    wg.set_threads(before)
 
 
 def test_first_of_several_is_named() -> None:

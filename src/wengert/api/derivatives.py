@@ -118,7 +118,7 @@ def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_sa
             _check_scalar(f, recording, has_aux)
             n = len(leaves)
             transform = (gradient_of_tape, (tuple(range(n)), nan_safe))
-            outs = execute(recording, (transform,), leaves)
+            outs = execute(recording, (transform,), leaves, call=(f, args, kwargs))
             first = len(outs) - n
             gradient = tree.unflatten(treedef, outs[first:])
             if not with_value:
@@ -282,7 +282,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> A
         )
     n_in = len(recording.tape.inputs)
     pull: Transform = (vjp_of_tape, (tuple(range(n)), numbers, "given", False, nan_safe))
-    outs = execute(recording, (pull, (first_part, (n_in, n_out))), chosen.leaves)
+    outs = execute(recording, (pull, (first_part, (n_in, n_out))), chosen.leaves, call=(f, primals, {}))
     tape = transformed(without_guards(recording.tape), (pull, (second_part, (n_in, n_out))))
     pullback = Linear(tape, outs[n_out:], "the cotangent", out_def, chosen.treedef)
     value = tree.unflatten(out_def, outs[:n_value])
@@ -317,7 +317,7 @@ def linearize(f: Callable[..., R], *primals: Any, nan_safe: bool = False) -> tup
     chosen, _, recording = record_primals(f, primals, False)
     n_in, n_out = len(recording.tape.inputs), len(recording.tape.outputs)
     push: Transform = (jvp_of_tape, (tuple(range(len(chosen.leaves))), None, nan_safe))
-    outs = execute(recording, (push, (first_part, (n_in, n_out))), chosen.leaves)
+    outs = execute(recording, (push, (first_part, (n_in, n_out))), chosen.leaves, call=(f, primals, {}))
     tape = transformed(without_guards(recording.tape), (push, (second_part, (n_in, n_out))))
     linear = Linear(tape, outs[n_out:], "the tangent", chosen.treedef, recording.out_treedef)
 
@@ -370,5 +370,5 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], *,
     ]
     n_out = len(recording.tape.outputs)
     push: Transform = (jvp_of_tape, (tuple(range(len(values))), None, nan_safe))
-    outs = execute(recording, (push,), chosen.leaves, values)
+    outs = execute(recording, (push,), chosen.leaves, values, (f, primals, {}))
     return tree.unflatten(recording.out_treedef, outs[:n_out]), tree.unflatten(recording.out_treedef, outs[n_out:])

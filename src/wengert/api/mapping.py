@@ -102,7 +102,7 @@ def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: int = 0) -> Callable[P
                 f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once", steps=steps
             )
             flags = (*[True] * len(values), *[False] * len(recording.implicit))
-            outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
+            outs = execute(recording, ((batch_of_tape, (flags, size)),), values, call=(f, args, kwargs))
             for x in outs if out_axes != 0 else ():
                 check_axes(f"vmap of {function_name(f)}", x, out_axes, "a result")
             if out_axes != 0:

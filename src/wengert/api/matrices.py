@@ -105,7 +105,7 @@ def jacobian(
                 transform = (vjp_of_tape, (wrt_inputs, tuple(range(len(outs))), "given", False, nan_safe))
             flags = (*[False] * len(tape.inputs), *[True] * len(along))
             transforms = (transform, (keep_outputs, (len(outs),)), (batch_of_tape, (flags, size)))
-            rows = execute(recording, transforms, leaves, _basis(along, size))
+            rows = execute(recording, transforms, leaves, _basis(along, size), (f, args, kwargs))
             blocks: list[list[Any]] = []
             for k, y in enumerate(outs):
                 blocks.append([])

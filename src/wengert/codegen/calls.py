@@ -41,6 +41,9 @@ class KernelCall(NamedTuple):
     loop: tuple[Any, int] | None = None
     """The compiled loop that it runs: a ufunc and the number of its loop, or the name of a loop of the runtime's own
     and the number of its variant. The addresses of the loop and of its data go before ``sizes``."""
+    rows: tuple[int, ...] = ()
+    """The bytes from what one index of the extent writes to what the next one does, for each result; empty if that is
+    not known. The results are the last of ``places``."""
 
 
 class NestedCall(NamedTuple):

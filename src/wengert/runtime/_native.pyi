@@ -25,7 +25,7 @@ A view is read-only. It may be kept: then it stays valid and constant (the run g
 Result: TypeAlias = tuple[Pointer, DType, Shape, Shape | None]
 """Where a value that Python returns is copied to; shape and dtype are checked, the byte order is converted."""
 
-Check: TypeAlias = tuple[int, Pointer, DType, Shape, Shape | None]
+Check: TypeAlias = tuple[int, Pointer, DType, Shape, Shape | None, int]
 """The floats that are looked at behind a step: its number, pointer, dtype, shape, strides (None: of C order)."""
 
 Failure: TypeAlias = tuple[Callable[..., Any], Sequence[View], Sequence[Result]]

@@ -229,7 +229,8 @@ def checks(lowered: Lowered, kernels: Sequence[KernelInfo]) -> list[tuple[PlanSt
         if kernel is None or kernel.only_reads or kernel.is_update or kernel.joins:
             late.update({p.buffer.number: step for p in step.outs if p.buffer.kind == "output"})
         else:
-            found += [(step, _check(p, number - 1, first)) for p in step.outs if _has_floats(p.aval)]
+            made = None if info.kind == "callback" else call
+            found += [(step, _check(p, number - 1, first, made)) for p in step.outs if _has_floats(p.aval)]
     outputs = lowered.plan.tape.outputs
     for k, step in late.items():
         if _has_floats(outputs[k].aval):
@@ -238,8 +239,16 @@ def checks(lowered: Lowered, kernels: Sequence[KernelInfo]) -> list[tuple[PlanSt
     return found
 
 
-def _check(place: Place, number: int, first: dict[str, int]) -> _native.Check:
-    return number, _pointer(place, first), place.aval.dtype, place.aval.shape, place.strides
+def _check(place: Place, number: int, first: dict[str, int], call: Call | None = None) -> _native.Check:
+    """The check of what a step writes at ``place``. A kernel that may run in parts is looked at in parts, if the
+    indices of its extent write one behind the other there."""
+    row = 0
+    if isinstance(call, KernelCall) and call.grain > 0 and call.rows:
+        rows = zip(call.places[-len(call.rows) :], call.rows, strict=True)
+        row = next((row for p, row in rows if p.buffer is place.buffer and p[1:] == place[1:]), 0)
+        is_contiguous = place.strides == c_strides(place.aval)
+        row = row if is_contiguous and row * call.extent == place.aval.size * place.aval.dtype.itemsize else 0
+    return number, _pointer(place, first), place.aval.dtype, place.aval.shape, place.strides, row
 
 
 def _has_floats(aval: Aval) -> bool:

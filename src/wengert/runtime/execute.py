@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 
 from wengert import config, passes
+from wengert._contexts import replaced
 from wengert.locks import lock
 from wengert.passes.number_guards import without_guards
 from wengert.passes.simplify import drop_dead
+from wengert.runtime._native import finding
+from wengert.runtime.nonfinite import Call, calling
 from wengert.runtime.program import Program
 from wengert.runtime.tiered import TieredProgram
 from wengert.tape import Tape, splice, structure, without_data
@@ -83,12 +86,16 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
 
 
 def execute(
-    recording: Recording, transforms: tuple[Transform, ...], args: Sequence[Any], extra: Sequence[Any] = ()
+    recording: Recording,
+    transforms: tuple[Transform, ...],
+    args: Sequence[Any],
+    extra: Sequence[Any] = (),
+    call: Call | None = None,
 ) -> list[Any]:
     """Return the outputs of the recorded tape after ``transforms``.
 
     ``args`` are the values of the recorded inputs; the recording's implicit inputs follow by themselves, then
-    ``extra``, the values of the inputs that the transforms add.
+    ``extra``, the values of the inputs that the transforms add. ``call`` is the user's call, for names in errors.
     """
     tape = recording.tape
     values = [*args, *recording.implicit, *extra]
@@ -104,7 +111,13 @@ def execute(
         x if type(x) is np.ndarray else concrete(x, v.aval.dtype)
         for x, v in zip(values, program.tape.inputs, strict=True)
     ]
-    results = program.run_recorded(arrays, _captures_of(program, recording.captured))
+    captures = _captures_of(program, recording.captured)
+    if finding.mode and call is not None:
+        known = dict(zip([c.var for c in program.tape.captures], captures, strict=True))
+        with replaced(calling, "call", (call, args, known)):
+            results = program.run_recorded(arrays, captures)
+    else:
+        results = program.run_recorded(arrays, captures)
     if trace is not None:  # all arguments are constants of that trace, so the results are constants of it too
         return [new_constant(trace, np.asarray(r), True) for r in results]
     return results

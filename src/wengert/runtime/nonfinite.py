@@ -15,6 +15,7 @@ it, since a kernel does many. So the tape, on which each step has its line, runs
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +31,19 @@ from wengert.ops.kernels import Alternatives, Loop, MapTape, RepeatWhile, Repeat
 from wengert.runtime.remedies import Made, headline, remedies
 from wengert.source import Source
 from wengert.tape import Atom, Instr, Lit, Tape, Var, tapes_in
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+"""A call of the user's: the function, its arguments and those given by name."""
+
+
+class _Calling(threading.local):
+    """The un-jitted call that this thread runs, by which errors name arguments."""
+
+    call: tuple[Call, Sequence[Any], dict[Var, Any]] | None = None
+    """The call, its arrays that are the first inputs of the tape, and the captured arrays."""
+
+
+calling = _Calling()
 
 ASK = frozenset({np.isnan, np.isfinite, np.isinf})
 """The functions that ask whether a number is finite, and so expect that some are not."""
@@ -365,11 +379,12 @@ def in_words(x: Any) -> str:
 def _error_of_argument(
     tape: Tape, values: Sequence[Any], number: int, index: tuple[int, ...], function: Callable[..., Any] | None
 ) -> NonFiniteError:
+    names = _names(tape, function)
     if number < len(tape.inputs):
-        name = _names(tape, function)[tape.inputs[number]]
+        name = names[tape.inputs[number]]
     else:
         captured = tape.captures[number - len(tape.inputs)]
-        name = captured.name or "a captured array"
+        name = captured.name or names.get(captured.var) or "a captured array"
     place = f"[{', '.join(map(str, index))}]" if index else ""
     error = NonFiniteError(
         message(
@@ -406,14 +421,46 @@ def _sources_in(step: Instr) -> Iterator[Source]:
 def _names(tape: Tape, function: Callable[..., Any] | None) -> dict[Atom, str]:
     """The names of the inputs in the user's words, as far as they are known: ``params["W"]``."""
     if tape.in_tree is None:
-        return {v: f"input {k}" for k, v in enumerate(tape.inputs)}
+        return {v: f"input {k}" for k, v in enumerate(tape.inputs)} | _names_in_call(tape)
     static = {k for k, _ in tape.in_static}
     paths = [tree.path(tape.in_tree, k) for k in range(len(tape.inputs) + len(static)) if k not in static]
-    try:
-        names = [] if function is None else list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # it has no signature that Python knows
-        names = []
+    names = [] if function is None else _parameters(function)
     return {v: _named(path, names) for v, path in zip(tape.inputs, paths, strict=True)}
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # it has no signature that Python knows
+        return []
+
+
+def _names_in_call(tape: Tape) -> dict[Atom, str]:
+    """The names of the inputs and captured arrays that are arguments of the un-jitted call."""
+    if calling.call is None:
+        return {}
+    (function, args, kwargs), given, captured = calling.call
+    names, leaves = _parameters(function), list[tuple[str, Any]]()
+    found, treedef = tree.flatten(args)
+    leaves += [(_named(tree.path(treedef, k), names), x) for k, x in enumerate(found)]
+    for key, value in kwargs.items():
+        found, treedef = tree.flatten(value)
+        leaves += [(f"{key}{tree.path(treedef, k)}", x) for k, x in enumerate(found)]
+    # Behind the inputs that are given, transforms have their own. An argument that is not differentiated is captured,
+    # if it is small as a copy. What is captured from elsewhere has a name of its own.
+    values = [*zip(tape.inputs, given, strict=False), *captured.items()]
+    return {v: name for v, x in values for name, leaf in leaves[::-1] if _is_same(x, leaf, v in captured)}
+
+
+def _is_same(x: Any, leaf: Any, may_be_copy: bool) -> bool:
+    """Whether a leaf of the arguments is an array or number, the same memory seen with another shape, or like a copy
+    of it."""
+    if x is leaf or not (isinstance(x, np.ndarray) and isinstance(leaf, np.ndarray)):
+        return x is leaf
+    if x.dtype != leaf.dtype or x.size != leaf.size:
+        return False
+    is_equal = may_be_copy and x.shape == leaf.shape and x.tobytes() == leaf.tobytes()
+    return is_equal or x.ctypes.data == leaf.ctypes.data
 
 
 def _named(path: str, names: Sequence[str]) -> str:

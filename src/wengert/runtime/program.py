@@ -45,7 +45,14 @@ class NativeMiss(GuardError):
 
 _native.setup(guard_miss=NativeMiss)
 _native.set_threads(config.threads)
-_native.finding.everywhere = 2 if config.find_nans else 0
+
+
+def _look_everywhere(is_wanted: object) -> None:
+    _native.finding.everywhere = 2 if is_wanted else 0
+
+
+config._listeners["find_nans"] = _look_everywhere
+_look_everywhere(config.find_nans)
 
 
 class Program:

@@ -44,7 +44,7 @@ def copying(x: Any, checks: list[Any]) -> Owner:
 
 
 def finds(x: Any, mode: int, shape: Any = None, strides: Any = None, offset: int = 0) -> int:
-    owner = copying(x, [(0, (2, offset), x.dtype, x.shape if shape is None else shape, strides)])
+    owner = copying(x, [(0, (2, offset), x.dtype, x.shape if shape is None else shape, strides, 0)])
     before = _native.finding.here
     _native.finding.here = mode
     try:
@@ -89,7 +89,7 @@ def test_strides_look_at_their_elements_alone() -> None:
 
 def test_owner_gets_copies_of_what_was_read() -> None:
     x = np.array([1.0, np.nan])
-    owner = copying(x, [(0, (2, 0), x.dtype, x.shape, None)])
+    owner = copying(x, [(0, (2, 0), x.dtype, x.shape, None, 0)])
     _native.finding.here = 2
     try:
         owner.executable.run([x])
@@ -121,10 +121,13 @@ def test_everywhere_holds_where_a_thread_has_not_said_anything() -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        (1, (2, 0), np.dtype(float), (2,), None),
-        (0, (9, 0), np.dtype(float), (2,), None),
-        (0, (2, 0), np.dtype(int), (2,), None),
-        (0, (0, 0), np.dtype(float), (2,), None),
+        (1, (2, 0), np.dtype(float), (2,), None, 0),
+        (0, (9, 0), np.dtype(float), (2,), None, 0),
+        (0, (2, 0), np.dtype(int), (2,), None, 0),
+        (0, (0, 0), np.dtype(float), (2,), None, 0),
+        (0, (2, 0), np.dtype(float), (2,), None, 8),  # the extent is 1
+        (0, (2, 0), np.dtype(float), (2,), (16,), 32),
+        (0, (2, 0), np.dtype(float), (2,), None, -16),
     ],
 )
 def test_checks_that_do_not_fit_are_refused(check: Any) -> None:
@@ -134,7 +137,7 @@ def test_checks_that_do_not_fit_are_refused(check: Any) -> None:
 
 
 def test_error_of_the_owner_ends_the_run() -> None:
-    owner = copying(np.full(2, np.nan), [(0, (2, 0), np.dtype(float), (2,), None)])
+    owner = copying(np.full(2, np.nan), [(0, (2, 0), np.dtype(float), (2,), None, 0)])
 
     def refuse(*args: Any) -> None:
         raise KeyError("here")

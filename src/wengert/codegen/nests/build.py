@@ -244,7 +244,9 @@ class _Builder:
                 part = max(part, PART)
         else:
             part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
-        return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then)
+        stored = [] if n_pieces or not groups else [*self.stores, *self.post_stores]
+        written = tuple([row[inner[0]] * p.aval.dtype.itemsize for _, _, row, p in stored])
+        return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then, rows=written)
 
     def _finish(self, work: Place, n_pieces: int, name: str, instr: Instr | None) -> KernelCall:
         """Build the nest that folds the partial results of the pieces, in order, and does the steps after the folds.

@@ -395,16 +395,18 @@ PyObject *executable_stop_timing(PyObject *self, PyObject *) {
 }
 PyObject *executable_times(PyObject *self, PyObject *) { return times_of(code_of(self)); }
 
-// The checks of the steps, in their order: (step, pointer, dtype, shape, strides). They are set once.
+// The checks of the steps, in their order: (step, pointer, dtype, shape, strides, bytes that belong to each index of
+// the step's extent, or 0). They are set once.
 PyObject *executable_look_at(PyObject *self, PyObject *list) {
     Executable &code = code_of(self);
     const bool is_made = guarded([&] {
+        const Block &block = code.blocks[0];
         auto checks = std::make_unique<std::vector<Check>>();
         nb::object items = items_of(list, "checks");
         for (size_t k = 0; k < length(items); k++) {
-            nb::object spec = items_of(item(items, k), "a check (step, pointer, dtype, shape, strides)", 5);
+            nb::object spec = items_of(item(items, k), "a check (step, pointer, dtype, shape, strides, bytes of an index)", 6);
             const int64_t step = integer(item(spec, 0));
-            if (step < 0 || static_cast<size_t>(step) >= code.blocks[0].size() ||
+            if (step < 0 || static_cast<size_t>(step) >= block.size() ||
                 (!checks->empty() && static_cast<size_t>(step) < checks->back().step))
                 throw std::invalid_argument("a check of a step that there is not, or out of order");
             nb::object where = items_of(item(spec, 1), "a pointer (base, offset)", 2);
@@ -420,6 +422,14 @@ PyObject *executable_look_at(PyObject *self, PyObject *list) {
             release(operand);
             if ((kind != 'f' && kind != 'c') || (itemsize != 2 && itemsize != 4 && itemsize != 8))
                 throw std::invalid_argument("a check is of floats of at most 8 bytes");
+            if (const int64_t bytes = integer(item(spec, 5)); bytes != 0) {
+                const Floats &floats = check.floats;
+                check.width = bytes / floats.itemsize;
+                if (bytes < 0 || floats.shape.size() != 1 || floats.strides[0] != floats.itemsize ||
+                    block[check.step].kind != StepKind::kernel || bytes % floats.itemsize != 0 ||
+                    check.width * block[check.step].extent != floats.shape[0])
+                    throw std::invalid_argument("a check whose floats are not in the order of its step's extent");
+            }
             checks->push_back(std::move(check));
         }
         std::vector<Check> *none = nullptr;

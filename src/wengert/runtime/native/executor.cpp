@@ -352,14 +352,18 @@ Outcome run_looking(Run &run, const std::vector<Check> &checks, Looking mode, Py
     const Block &block = run.code.blocks[0];
     const Step *begin = block.data(), *end = begin + block.size();
     const Step *commits = run.code.commits_at < block.size() ? begin + run.code.commits_at : nullptr;
-    for (size_t k = 0; k < checks.size(); k++) {
-        const Step *after = block.data() + checks[k].step + 1;
-        if (after != begin) {
-            const Outcome outcome = run_steps(run, begin, after, commits, none);
-            if (outcome != Outcome::done) return outcome;
-            begin = after;
-        }
-        if (is_found(checks[k], run.frame.table, mode)) {
+    for (size_t k = 0, next; k < checks.size(); k = next) {
+        for (next = k + 1; next < checks.size() && checks[next].step == checks[k].step;) next++;
+        const Step *step = block.data() + checks[k].step, *after = step + 1;
+        Parted parted(&checks[k], checks.data() + next, *step, run.frame.table, mode);
+        run.parted = &parted;
+        const Outcome outcome = run_steps(run, begin, after, commits, none);
+        run.parted = nullptr;
+        if (outcome != Outcome::done) return outcome;
+        begin = after;
+        bool is_any = parted.is_done ? parted.has_found.load() : false;
+        for (size_t i = k; !parted.is_done && !is_any && i < next; i++) is_any = is_found(checks[i], run.frame.table, mode);
+        if (is_any) {
             if (!is_excused(run, k, mode, reads)) return Outcome::failed;
             break;
         }

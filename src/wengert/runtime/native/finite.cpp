@@ -180,6 +180,34 @@ Floats make_floats(char kind, npy_intp itemsize, std::vector<npy_intp> shape, st
     return floats;
 }
 
+namespace {
+
+constexpr npy_intp CACHED = 1 << 18; // bytes that a part may write, so that they are still in the cache
+
+} // namespace
+
+Parted::Parted(const Check *first, const Check *last, const Step &candidate, char *const *table, Looking mode)
+    : first_(first), last_(last), table_(table), mode_(mode) {
+    npy_intp bytes = 0; // of one index of the extent
+    for (const Check *check = first; check != last; check++) {
+        if (check->width == 0) return;
+        bytes += check->width * check->floats.itemsize;
+    }
+    if (candidate.kind != StepKind::kernel || candidate.grain <= 0) return;
+    step = &candidate;
+    most = std::max<int64_t>(CACHED / bytes / candidate.grain, 1) * candidate.grain;
+}
+
+void Parted::look(int64_t begin, int64_t end) {
+    if (has_found.load(std::memory_order_relaxed)) return;
+    for (const Check *check = first_; check != last_; check++) {
+        Floats part = check->floats;
+        part.shape[0] = (end - begin) * check->width;
+        const char *memory = table_[check->pointer] + check->offset + begin * check->width * part.itemsize;
+        if (found_in(part, memory, 0, mode_ == Looking::all)) has_found.store(true, std::memory_order_relaxed);
+    }
+}
+
 bool is_found(const Check &check, char *const *table, Looking mode) {
     const char *memory = table[check.pointer] + check.offset;
     return found_in(check.floats, memory, 0, mode == Looking::all);

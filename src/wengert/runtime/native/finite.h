@@ -36,6 +36,23 @@ struct Check {
     uint32_t pointer; // of a frame's table; the floats begin `offset` bytes behind
     int64_t offset;
     Floats floats;
+    npy_intp width = 0; // so many floats, behind one another, belong to each index of the step's extent; 0: not known
+};
+
+// What a large step writes is looked at part by part, while it is in the processor's cache.
+struct Parted {
+    Parted(const Check *first, const Check *last, const Step &step, char *const *table, Looking mode);
+
+    const Step *step = nullptr; // nullptr: its parts are not looked at
+    int64_t most = 0;           // of the extent in one part
+    std::atomic<bool> is_done{false}, has_found{false};
+
+    void look(int64_t begin, int64_t end); // by whichever thread has run this part
+
+  private:
+    const Check *first_, *last_;
+    char *const *table_;
+    Looking mode_;
 };
 
 Floats make_floats(char kind, npy_intp itemsize, std::vector<npy_intp> shape, std::vector<npy_intp> strides);

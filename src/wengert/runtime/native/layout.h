@@ -113,6 +113,7 @@ struct Use {
 struct Frame;
 struct Timing;
 struct Check;
+struct Parted;
 
 struct Executable {
     size_t arena_bytes = 0;
@@ -252,6 +253,7 @@ struct Run {
     PyThreadState *released; // set while the GIL is given up
     int64_t looked_at_ns;
     bool is_committed = false; // it has begun to write its inputs
+    Parted *parted = nullptr;  // of the step that is looked at part by part, see finite.h
 
     void release_gil() { released = PyEval_SaveThread(); }
     void take_gil() {

@@ -3,7 +3,7 @@
 //
 // Workers only ever run kernels, so they neither hold nor need the GIL. Parts are claimed as threads come free: a
 // kernel gives the same bits however its extent is split at multiples of the grain, so who runs what does not matter.
-#include "layout.h"
+#include "finite.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -25,7 +25,8 @@ constexpr int64_t SHORT_NS = 5'000'000, LONG_NS = 20'000'000;
 struct Job {
     const Step *step;
     char *const *pointers;
-    int64_t most; // of the extent in one part, a multiple of the grain
+    int64_t most;   // of the extent in one part, a multiple of the grain
+    Parted *parted; // looks at each part; nullptr: nobody does
     std::atomic<int64_t> next{0};
     std::atomic<int32_t> status{0};
 
@@ -40,7 +41,10 @@ struct Job {
             if (failure != 0) {
                 int32_t none = 0;
                 status.compare_exchange_strong(none, failure, std::memory_order_relaxed);
-            } else if (run != nullptr && end < step->extent && !look_for_signals(*run)) {
+                return;
+            }
+            if (parted != nullptr) [[unlikely]] parted->look(begin, end);
+            if (run != nullptr && end < step->extent && !look_for_signals(*run)) {
                 status.store(STOPPED, std::memory_order_relaxed); // whatever else went wrong: an error is set
             }
             const int64_t now = coarse_now_ns();
@@ -148,19 +152,26 @@ bool set_threads(int n) {
 int32_t run_in_parts(const Step &step, char *const *pointers, Run &run) {
     const int64_t n_grains = (step.extent + step.grain - 1) / step.grain;
     const int64_t n = step.is_ordered ? 1 : std::min<int64_t>(get_threads(), n_grains);
+    Parted *parted = run.parted != nullptr && run.parted->step == &step ? run.parted : nullptr;
+    const int64_t at_most = parted != nullptr ? parted->most : n_grains * step.grain;
+    const auto ended = [parted](const Job &job) {
+        const int32_t status = job.status.load(std::memory_order_relaxed);
+        if (parted != nullptr) parted->is_done = status == 0;
+        return status;
+    };
     Pool *shared = n > 1 ? shared_pool() : nullptr;
     if (shared == nullptr || shared->is_taken.exchange(true, std::memory_order_acquire)) {
-        Job job{&step, pointers, n_grains * step.grain};
+        Job job{&step, pointers, at_most, parted};
         job.work(&run);
-        return job.status.load(std::memory_order_relaxed);
+        return ended(job);
     }
     // A few parts a thread, so that one that was held up does not hold up all.
     const int64_t n_parts = std::min<int64_t>(n * 4, n_grains);
-    Job job{&step, pointers, (n_grains + n_parts - 1) / n_parts * step.grain};
+    Job job{&step, pointers, std::min((n_grains + n_parts - 1) / n_parts * step.grain, at_most), parted};
     shared->grow(static_cast<int>(n - 1));
     shared->run(job, run, static_cast<int>(n - 1));
     shared->is_taken.store(false, std::memory_order_release);
-    return job.status.load(std::memory_order_relaxed);
+    return ended(job);
 }
 
 } // namespace wengert
