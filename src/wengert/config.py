@@ -12,7 +12,7 @@ from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
 _listeners: dict[str, _Callable[[_Any], None]] = {}
-"""What is done when a switch is set, by the name of the switch, for those that are not read at the moment of use."""
+"""Functions that are called when a switch is set, by its name, for switches that are not read at the moment of use."""
 
 
 class _Switches(_ModuleType):
