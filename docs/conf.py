@@ -45,7 +45,7 @@ html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "start": []}
 html_theme_options = {
     "logo": {"text": "wengert"},
     "navbar_align": "left",

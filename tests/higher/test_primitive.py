@@ -490,6 +490,22 @@ def test_foreign_code_in_a_rule_is_told_to_be_a_second_primitive() -> None:
     assert "a rule of by_address" in note and "is a second primitive that the rule calls" in note
 
 
+def test_a_function_of_ctypes_in_a_rule_is_told_to_be_a_second_primitive() -> None:
+    fill = ctypes.CDLL(None)["memset"]
+    fill.argtypes = [np.ctypeslib.ndpointer(np.float64), ctypes.c_int, ctypes.c_size_t]
+
+    def pullback(ct: Any, y: Any, x: Any) -> Any:
+        fill(ct, 1, 8)
+        return (ct,)
+
+    doubled = wg.primitive(lambda x: 2 * x)
+    doubled.def_pullback(pullback)
+    with pytest.raises(UnsupportedFunctionError, match=r"an ndarray\n  at .*in pullback") as caught:
+        wg.grad(lambda x: np.sum(doubled(x)))(np.ones(3))
+    (note,) = caught.value.__notes__
+    assert "is a second primitive that the rule calls" in note
+
+
 def test_a_primitive_of_unknown_type_in_a_rule_is_told_how_to_tell_it() -> None:
     divided, adjoint = wg.primitive(by_address), wg.primitive(by_address)
     divided.def_pullback(lambda ct, y, a, b: (None, adjoint(a, ct)))

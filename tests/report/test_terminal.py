@@ -52,5 +52,5 @@ def test_rich_prints_tables(explanation: Any) -> None:
 
 def test_numbers_are_short() -> None:
     assert [terminal.count(x) for x in (0, 999, 1500, 2.5e6)] == ["0", "999", "1.5k", "2.5M"]
-    assert [terminal.size(x) for x in (7, 2048, 3 << 20)] == ["7 B", "2 KiB", "3 MiB"]
-    assert [terminal.seconds(t) for t in (3e-9, 2e-6, 0.5)] == ["3 ns", "2 us", "500 ms"]
+    assert [terminal.size(x) for x in (7, 2000, 3e6)] == ["7 B", "2 kB", "3 MB"]
+    assert [terminal.seconds(t) for t in (3e-9, 2e-6, 0.5)] == ["3 ns", "2 µs", "500 ms"]

@@ -31,6 +31,7 @@ from wengert.errors import (
     ShapeError,
     StructureError,
     UnsupportedFunctionError,
+    WengertError,
     message,
 )
 from wengert.expect import checked
@@ -45,7 +46,7 @@ from wengert.tracing.emit import record, trace_of
 from wengert.tracing.interception.intercept import opened
 from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.looking import evaluate
-from wengert.tracing.record import Input, record_call
+from wengert.tracing.record import Input, in_our_words, record_call
 from wengert.tracing.stack import current_trace, recorder_of_none, suspended
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
@@ -472,20 +473,33 @@ def _name_of(rule: Callable[..., Any] | None) -> str:
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
+def explained(name: str, trace: Trace) -> Iterator[None]:
     """Context that adds to an error of what cannot be recorded that it stands in a rule, and how a rule calls foreign
     code. Rules get values of wengert's; the code of a primitive gets NumPy's."""
     try:
         yield
     except (ConcretizationError, UnsupportedFunctionError) as error:
-        if not getattr(error, "__notes__", None):  # the innermost rule is the one to change
-            error.add_note(
-                f"This is in a rule of {name}. Unlike the primitive itself, a rule is recorded as NumPy code. What "
-                "cannot be recorded, such as an adjoint solver, is a second primitive that the rule calls:\n"
-                "    @wg.primitive(type=lambda A, ct: np.empty(ct.shape, ct.dtype))  # what it returns\n"
-                "    def adjoint(A, ct): ..."
-            )
+        _say_how(name, error)
         raise
+    except WengertError:
+        raise
+    except Exception as error:  # of whatever class foreign code raises that knows no value of ours
+        ours = in_our_words(trace, error)
+        if ours is None:
+            raise
+        if isinstance(ours, ConcretizationError | UnsupportedFunctionError):
+            _say_how(name, ours)
+        raise ours from error
+
+
+def _say_how(name: str, error: WengertError) -> None:
+    if not getattr(error, "__notes__", None):  # the innermost rule is the one to change
+        error.add_note(
+            f"This is in a rule of {name}. Unlike the primitive itself, a rule is recorded as NumPy code. What "
+            "cannot be recorded, such as an adjoint solver, is a second primitive that the rule calls:\n"
+            "    @wg.primitive(type=lambda A, ct: np.empty(ct.shape, ct.dtype))  # what it returns\n"
+            "    def adjoint(A, ct): ..."
+        )
 
 
 def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
@@ -514,7 +528,7 @@ def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
             return tuple(atoms(v) for v in value)
         return lift(trace, value)
 
-    with opened(trace), explained(name):
+    with opened(trace), explained(name, trace):
         result = atoms(rule(*[present(v) for v in values]))
     builder.source = source
     if trace.lifted.implicit:

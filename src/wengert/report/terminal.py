@@ -69,11 +69,11 @@ def summary(report: ReportData) -> list[str]:
     cost, m = report.cost, report.memory
     kinds = sorted({k.kind for k in report.kernels})
     time = f", {seconds(cost.time_s)} a run" if cost.time_s is not None else ""
-    residuals = [s.nbytes for s in m.stored if s.is_residual]
+    kept = sum([s.nbytes for s in m.stored if s.is_residual])
     return [
         f"{report.title}: {len(report.steps)} steps in {len(report.kernels)} kernels ({', '.join(kinds)}){time}",
         f"{count(cost.flops)} flops, {size(cost.moved_bytes)} read and written, {size(m.peak_bytes)} at the peak, "
-        f"{size(m.arena_bytes)} of arena, {size(sum(residuals))} in {len(residuals)} residuals",
+        f"{size(m.arena_bytes)} of arena, {size(kept)} kept for the backward part",
     ]
 
 
@@ -153,6 +153,8 @@ def _pair(getter: Any, line: LineRow) -> str:
 
 
 def _time(cost: Cost) -> str:
+    if cost.time_s == 0 and (cost.flops or cost.moved_bytes):  # shorter than the clock can tell
+        return "≈ 0"
     return "" if cost.time_s is None else seconds(cost.time_s)
 
 
@@ -188,21 +190,21 @@ def count(x: float) -> str:
 
 
 def size(nbytes: float) -> str:
-    """Return bytes in short: 12 B, 3.4 KiB.
+    """Return bytes in short: 12 B, 3.5 kB.
 
     >>> size(12), size(3500)
-    ('12 B', '3.4 KiB')
+    ('12 B', '3.5 kB')
     """
-    return _scaled(nbytes, 1024, (" B", " KiB", " MiB", " GiB", " TiB"))
+    return _scaled(nbytes, 1000, (" B", " kB", " MB", " GB", " TB"))
 
 
 def seconds(t: float) -> str:
     """Return a time in short.
 
     >>> seconds(2.5e-6)
-    '2.5 us'
+    '2.5 µs'
     """
-    return _scaled(t * 1e9, 1000, (" ns", " us", " ms", " s"))
+    return _scaled(t * 1e9, 1000, (" ns", " µs", " ms", " s"))
 
 
 def _scaled(x: float, step: int, units: Sequence[str]) -> str:

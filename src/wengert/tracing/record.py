@@ -158,7 +158,7 @@ def record_call(
             interrupt = _interrupt_behind(error)
             if interrupt is not None:
                 raise interrupt from None
-            ours = _in_our_words(trace, error)
+            ours = in_our_words(trace, error)
             if ours is None:
                 raise
             raise ours from error
@@ -214,7 +214,7 @@ def _interrupt_behind(error: Exception) -> BaseException | None:
     return behind if at is not None and is_ours(at.tb_frame) else None
 
 
-def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
+def in_our_words(trace: Trace, error: Exception) -> WengertError | None:
     """Return a library's error in our words, if it is about traced values."""
     if isinstance(error, ValueError):
         if isinstance(error.__cause__, ConcretizationError):  # we raised it while NumPy asked for a number
