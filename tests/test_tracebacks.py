@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import linecache
+import runpy
 import subprocess
 import sys
 import threading
 import traceback
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +67,10 @@ def frames_of(call: Callable[[], Any]) -> list[str]:
         (lambda: wg.checkpoint(fails)(X), ["fails", "inner"]),
         (lambda: wg.primitive(fails)(X), ["fails", "inner"]),
         (lambda: wg.grad(wrong_shape)(X), ["wrong_shape"]),
+        (lambda: wg.jit(wrong_shape)(X), ["wrong_shape"]),
+        (lambda: wg.jit(wg.grad(wrong_shape))(X), ["wrong_shape"]),
+        (lambda: wg.jit(wrong_shape).program(X), ["wrong_shape"]),
+        (lambda: wg.look(wg.jit(fails))(X), ["fails", "inner"]),
         (lambda: wg.grad(wrong_keyword)(X), ["wrong_keyword"]),
         (lambda: wg.grad(fails, X), []),
         (lambda: wg.compile(3), []),
@@ -84,12 +91,40 @@ def test_a_path_that_is_new_to_a_compiled_function_fails() -> None:
     assert frames_of(lambda: f(-1.0)) == ["<lambda>", "<lambda>", "inner"]
 
 
+def test_a_primitive_fails_in_a_compiled_program() -> None:
+    @wg.primitive
+    def halved(x: Any) -> Any:
+        return x / 2 if x[0] < 2 else inner(x)
+
+    f = wg.jit(lambda x: np.sum(halved(x)))
+    f(np.ones(3))
+    assert f(np.ones(3)) == 1.5
+    assert frames_of(lambda: f(np.full(3, 2.0))) == ["<lambda>", "halved", "inner"]
+
+
+def test_an_error_that_is_kept_holds_no_frames() -> None:
+    jitted, given = wg.jit(wrong_shape), np.ones((3, 3))
+    alive = weakref.ref(given)
+    with pytest.raises(wg.errors.ShapeError):
+        jitted(given)
+    del given
+    gc.collect()
+    assert alive() is None
+
+
 def test_the_whole_traceback_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wg.config, "traceback", "full")
     frames = frames_of(lambda: wg.grad(fails)(X))
     assert frames[-2:] == ["fails", "inner"] and "record_for_transform" in frames
 
 
+def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, meant in ("full", "full"), ("short", "short"), ("", "short"):
+        monkeypatch.setenv("WENGERT_TRACEBACK", value)
+        assert runpy.run_path(str(wg.config.__file__))["traceback"] == meant
+
+
+@pytest.mark.deep("two processes that import everything; a quick test reads the environment, others fold or do not")
 def test_the_environment_asks_for_the_whole_traceback() -> None:
     code = "import wengert as wg\nwg.grad(3)"
     for value, n_files in ("full", 2), ("short", 1):

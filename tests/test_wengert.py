@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 
@@ -34,3 +36,23 @@ def test_what_is_returned_goes_by_the_name_of_the_function() -> None:
         assert made.__doc__ == "Of a circle."
     assert wg.trace(area)(1.0).name == "area"
     assert "area" in repr(wg.jit(area))
+
+
+MODULES = ("", "config", "edit", "errors", "expect", "graph", "graph.search", "nn", "ode", "ops", "optimize", "report")
+
+
+@pytest.mark.parametrize("name", [*MODULES, "tree"])
+def test_a_module_shows_the_names_alone_that_are_public_on_purpose(name: str) -> None:
+    module = importlib.import_module(f"wengert.{name}".rstrip("."))
+    packages = {"graph", "nn", "ode", "optimize", "report"} if not name else set()
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert set(dir(module)) == set(module.__all__) | packages
+    for one in module.__all__:
+        assert getattr(module, one, None) is not None or module is wg.config
+
+
+def test_every_error_is_public() -> None:
+    classes = {
+        name for name, x in vars(wg.errors).items() if isinstance(x, type) and issubclass(x, Exception | Warning)
+    }
+    assert classes <= set(wg.errors.__all__)

@@ -50,6 +50,9 @@ ONE_PAGE = 40
 # ------------------------------------------------------------------------------------------------- public names
 
 
+_LIST = r"^__all__ = (\[.*?^\])"
+
+
 def groups(module: ModuleType) -> dict[str, list[str]]:
     """Return the public names of a module under the titles that its ``__all__`` has as comments.
 
@@ -60,7 +63,7 @@ def groups(module: ModuleType) -> dict[str, list[str]]:
     ['minimize', 'step']
     """
     source = inspect.getsource(module)
-    listed = re.search(r"^__all__ = (\[.*?^\])", source, re.MULTILINE | re.DOTALL)
+    listed = re.search(_LIST, source, re.MULTILINE | re.DOTALL)
     if listed is None:
         names = list(module.__all__) if hasattr(module, "__all__") else list(_defined(module, source))
         return {"": names}

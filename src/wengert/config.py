@@ -98,3 +98,7 @@ __all__ = [
     "traceback",
     "verify",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -610,3 +610,31 @@ def format_tree(tape: Tape, depth: int | None = None) -> str:
         lines.append("  " * (len(visible) + 1) + f"{text}{' -> ' + out if out else ''}   # {last.where}{role}")
     flush()
     return "\n".join(lines)
+
+
+__all__ = [
+    # looking
+    "find",
+    "ancestors",
+    "descendants",
+    "explain",
+    "bodies",
+    "params",
+    "format_tree",
+    "Instr",
+    # changing
+    "insert_after",
+    "replace_value",
+    "replace_step",
+    "delete",
+    "merge_common",
+    "annotate",
+    # running step by step
+    "play",
+    "unroll",
+    "margins",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -334,3 +334,52 @@ def say_where(error: Exception, source: Source | None) -> None:
     if not isinstance(notes, list) or not any(str(note).startswith("  at ") for note in notes):
         with _suppress(Exception):  # the user's own error must be shown, even if it takes no note
             error.add_note(_at(source))
+
+
+__all__ = [
+    # errors
+    "WengertError",
+    "UnknownNameError",
+    "UnknownImportError",
+    "ShapeError",
+    "DTypeError",
+    "RangeError",
+    "ArgumentError",
+    "OptionError",
+    "StructureError",
+    "ScalarOutputError",
+    "ConcretizationError",
+    "EscapedTracerError",
+    "MutationError",
+    "SharedMemoryError",
+    "WrittenMeanwhileError",
+    "LayoutError",
+    "UnsupportedFunctionError",
+    "MissingRuleError",
+    "NotDifferentiableError",
+    "TooManyIterationsError",
+    "TooManyPathsError",
+    "GuardError",
+    "CaptureError",
+    "WrittenError",
+    "FirstUseError",
+    "InterpreterError",
+    "ConfigError",
+    "NonFiniteError",
+    "StorageError",
+    "WorkerError",
+    "GraphError",
+    "CycleError",
+    "WidthError",
+    "InternalError",
+    # warnings
+    "PerformanceWarning",
+    "SolverWarning",
+    "CacheWarning",
+    # texts
+    "message",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

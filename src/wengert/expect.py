@@ -845,3 +845,23 @@ def fits(where: str, name: str, x: Any, to: str, shape: tuple[int, ...]) -> None
     if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False)):
         what = f"{where}: {name} is {given(x)}; expected an array that broadcasts to {to} {list(shape)}"
         raise ShapeError(message(what))
+
+
+__all__ = [
+    "checked",
+    "checked_class",
+    "kind",
+    "is_kind",
+    "require",
+    "refused",
+    "given",
+    "axes",
+    "ndim",
+    "fits",
+    "missing",
+    "outdated",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -400,6 +400,12 @@ CALLS: dict[str, Call] = {
     "register": good(wg.register, fresh(_a_class), lambda x: ((), None), lambda aux, children: None),
     "check_derivatives": good(wg.check_derivatives, _loss, X1),
     "set_threads": good(wg.set_threads, 1),
+    "look": good(wg.look, _loss),
+    "timed": good(wg.timed),
+    "find_nans": good(wg.find_nans, True),
+    "profile": good(wg.profile, _loss),
+    "smooth": good(wg.smooth, _loss),
+    "digits": good(wg.digits, _loss),
     # --------------------------------------------------------------------------------------------------------- edit
     "edit.definitions": good(edit.definitions, TAPE),
     "edit.find": good(edit.find, TAPE, op="sin"),

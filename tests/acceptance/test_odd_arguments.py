@@ -92,6 +92,8 @@ NO_CALLS = {
     "Vertex", "Wire", "Rule", "Own", "Same", "Joined", "Times", "Fixed",
     # without arguments, or made by subclassing
     "fastmath", "get_threads", "interceptions", "Layer",
+    # which warns, for one release
+    "dense_bias_act",
     # by a library that need not be there
     "suggested", "study",
 }  # fmt: skip

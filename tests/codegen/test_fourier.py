@@ -28,7 +28,8 @@ def test_powers_of_two(n: int, dtype: Any) -> None:
     """To some units in the last place of the largest, as far as the length lets them grow."""
     x = draw(n, dtype=dtype)
     bound = 4 * np.finfo(dtype).eps * np.log2(n)
-    for f in (scipy.fft.fft, scipy.fft.ifft, lambda x: scipy.fft.fft(x, norm="ortho")):
+    transforms: list[Any] = [scipy.fft.fft, scipy.fft.ifft, lambda x: scipy.fft.fft(x, norm="ortho")]
+    for f in transforms:
         got, want = wg.jit(lambda x, f=f: f(x))(x), f(x)
         assert got.dtype == dtype
         assert np.abs(got - want).max() <= bound * np.abs(want).max()

@@ -69,6 +69,17 @@ def test_embedding() -> None:
         nn.embedding(np.array([1.0]), table)
 
 
+def test_an_embedding_of_integers_is_refused_where_the_order_cannot_be_told() -> None:
+    table, at = np.arange(12).reshape(4, 3), np.array([0, 3])
+    np.testing.assert_array_equal(nn.embedding(at, table), table[at])
+    with pytest.warns(DeprecationWarning, match=r"nn.embedding\(indices, table\)"):
+        np.testing.assert_array_equal(nn.embedding(table, at), table[at])
+    for f in (nn.embedding, wg.jit(nn.embedding)):
+        for both in ((table, at[None]), (at[None], table), (at, at)):
+            with pytest.raises(wg.errors.ArgumentError, match="both hold integers"):
+                f(*both)
+
+
 def test_calls_as_they_were_before_warn() -> None:
     with pytest.warns(DeprecationWarning, match=r"act\(nn.linear\(x, w, b\)\)") as told:
         y = nn.dense_bias_act(np.tanh, W, X, B)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import wengert as wg
 from wengert import nn
@@ -19,6 +20,17 @@ def test_a_table() -> None:
     assert rows["layers.2.layers.0"].parameters == 144 * 10 + 10 and rows["layers.2"].nbytes == 2 * 10 * 4
     assert found.parameters == 40 + 1450 and found.parameter_bytes == 4 * found.parameters
     assert "layers.2.layers.0" in str(found) and str(found).endswith(f"{found.flops:,.0f} flops")
+
+
+def test_a_spec_has_the_dtype_of_the_parameters_and_an_array_its_own() -> None:
+    model = nn.Chain(nn.Dense(4, nn.relu), nn.Dense(2))
+    x = wg.spec((5, 3))
+    found = nn.summary(model, x)
+    assert [row.output for row in found.rows] == ["float32[5, 4]", "float32[5, 2]"]
+    assert found.flops == nn.flops(model, *model.init(0, x), x)
+    with pytest.warns(wg.PerformanceWarning, match="the input is float64, the parameters are float32"):
+        assert nn.summary(model, np.ones((5, 3))).rows[1].output == "float64[5, 2]"
+    assert nn.summary(nn.Chain(nn.Embedding(7, 3)), wg.spec((5,), "int64")).rows[0].output == "float32[5, 3]"
 
 
 def test_several_inputs_and_outputs_state_and_plain_functions() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -41,3 +42,11 @@ NAN: dict[str, tuple[Any, Any, Any]] = {
 def test_what_is_no_number_ends_with_a_word(name: str, method: str) -> None:
     found = solve_ivp(*NAN[name], method=method)
     assert found.status == -1 and "component 0" in found.message
+
+
+def test_a_solution_shows_itself_in_a_notebook() -> None:
+    found = solve_ivp(lambda t, y: -y, (0, 2), np.ones(30), method="RK45", dense_output=True)
+    shown = found._repr_html_()
+    assert "<tr><th>status</th><td>0</td></tr>" in shown and f"<td>float64[30, {len(found.t)}]: " in shown
+    assert repr(found.sol) == "<y as a function of t, from 0.0 to 2.0>" and escape(repr(found.sol)) in shown
+    assert len(shown) < 2000

@@ -138,3 +138,12 @@ def test_complex_parameters_are_refused() -> None:
             fit(w, fit.init(w))
     with pytest.raises(TypeError, match="real and imaginary parts"):
         optimize.minimize(loss, w)
+
+
+def test_a_step_says_what_it_is() -> None:
+    step = optimize.step(loss, optimize.sgd(0.1))
+    assert repr(step) == "<training step of loss: 0 programs, 0 calls>"
+    params = begin()
+    step(params, step.init(params), X, Y)
+    assert repr(step) == "<training step of loss: 1 program, 1 call>"
+    assert step._repr_html_().startswith("<p>&lt;training step of loss: 1 program, 1 call&gt;</p><ul><li>")

@@ -20,7 +20,7 @@ import pytest
 import wengert as wg
 from wengert import config
 from wengert.errors import PerformanceWarning, TooManyPathsError, WengertError
-from wengert.runtime.jit import Jit
+from wengert.runtime.jit import Jit, StatsDict
 from wengert.tracing.surroundings.environment import Environment
 
 X = np.array([0.5, -1.0, 2.0])
@@ -243,7 +243,14 @@ def test_a_jitted_function_says_what_it_is() -> None:
         return np.pi * r**2
 
     assert isinstance(area, Jit)
-    assert repr(area) == "<wengert.jit of area>"
+    assert repr(area) == "<jit of area: 0 programs, 0 calls>"
+    assert area._repr_html_() == "<p>&lt;jit of area: 0 programs, 0 calls&gt;</p>"
+    for k in range(1200):
+        area(float(k))
+    area(1)
+    assert repr(area) == "<jit of area: 2 programs, 1,201 calls>" and len(area.programs()) == 2
+    assert area._repr_html_().count("<li>&lt;program area: ") == 2
+    assert area.stats().keys() == StatsDict.__annotations__.keys()
     assert area.__doc__ == "Of a circle." and area.__module__ == __name__
     assert area.__wrapped__(1.0) == np.pi
 
@@ -340,7 +347,11 @@ def test_branches_of_calls_by_name() -> None:
 
 def test_names_are_not_taken_for_a_dict() -> None:
     """f(x, s=y) and f((x,), {"s": y}) have the same leaves in the same containers."""
-    step = wg.jit(lambda *args, **kwargs: args[0] * kwargs["s"] if kwargs else args[0][0] - args[1]["s"])
+
+    @wg.jit
+    def step(*args: Any, **kwargs: Any) -> Any:
+        return args[0] * kwargs["s"] if kwargs else args[0][0] - args[1]["s"]
+
     for _ in range(2):
         np.testing.assert_array_equal(step(X, s=2.0), X * 2)
         np.testing.assert_array_equal(step((X,), {"s": 2.0}), X - 2)

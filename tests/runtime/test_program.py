@@ -67,6 +67,14 @@ def test_a_tape_on_another_branch_raises_with_the_line() -> None:
         program(-3.0)
 
 
+def test_an_argument_behind_one_that_is_not_traced_is_named() -> None:
+    program = wg.compile(wg.trace(lambda name, x, flag, y: x * y)("mean", np.ones(3), None, np.ones(3)))
+    with pytest.raises(ShapeError, match=r"argument\[3\]: expected float64\[3\], got float64\[4\]"):
+        program("mean", np.ones(3), None, np.ones(4))
+    with pytest.raises(ShapeError, match=r"argument\[1\]: expected float64\[3\], got float64\[4\]"):
+        program("mean", np.ones(4), None, np.ones(3))
+
+
 def test_out_is_written_and_checked() -> None:
     f = wg.jit(lambda x: {"y": x * 2})
     out = {"y": np.zeros(3)}

@@ -14,7 +14,7 @@ from wengert.errors import NotDifferentiableError, ShapeError, StructureError, m
 from wengert.expect import checked, given
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
-from wengert.runtime.look import look_at, of_program
+from wengert.runtime.look import Look, look_at, of_program
 from wengert.runtime.program import Program
 from wengert.tape import Aval, Tape
 from wengert.tracebacks import fold
@@ -214,7 +214,15 @@ def look(f: Any) -> F:
     if isinstance(f, Tape):
         return lambda: of_program(compile(f))
     jitted = f if isinstance(f, Jit) else Jit(f)
-    return lambda *args, **kwargs: look_at(jitted, args, kwargs)
+
+    def found(*args: Any, **kwargs: Any) -> Look:
+        try:
+            return look_at(jitted, args, kwargs)
+        except Exception as error:  # any: it goes on, with a shorter traceback
+            fold(error)
+            raise
+
+    return found
 
 
 @overload
@@ -222,9 +230,7 @@ def jit(
     f: Callable[P, R], *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
 ) -> Jit[P, R]: ...
 @overload
-def jit(
-    f: None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
-) -> Jits: ...
+def jit(*, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False) -> Jits: ...
 @checked
 def jit(
     f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
@@ -270,7 +276,7 @@ def jit(
 @overload
 def fastmath(f: Callable[P, R]) -> Jit[P, R]: ...
 @overload
-def fastmath(f: None = None) -> Jits: ...
+def fastmath() -> Jits: ...
 @checked
 def fastmath(f: F | None = None) -> Any:
     """Compile ``f`` as :func:`jit` does, to programs that may compute some functions faster and less exactly.

@@ -232,6 +232,10 @@ class Graph:
         """Return the picture that a notebook shows."""
         return svg(self)
 
+    def _repr_html_(self) -> str:
+        """Return the picture, for what shows HTML alone."""
+        return svg(self)
+
     # ---------------------------------------------------------------------------------------------------- edits
 
     insert = edits.insert

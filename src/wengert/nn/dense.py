@@ -116,6 +116,7 @@ def embedding(indices: Array, table: Array) -> Array:
     ------
     IndexError : an index is not in 0 ... n - 1; negative ones do not count from the end.
     DTypeError : indices are no integers.
+    ArgumentError : both hold integers, and by their shapes either may be the table.
 
     Examples
     --------
@@ -126,7 +127,17 @@ def embedding(indices: Array, table: Array) -> Array:
            [1., 0., 0.]])
     """
     indices = np.asarray(indices)
-    if indices.dtype.kind in "fc" and table.dtype.kind in "iu":  # they came in the other order once
+    # They came in the other order once. Of two arrays of integers the shapes tell, if one alone is a matrix.
+    of_integers = indices.dtype.kind in "iu" and table.dtype.kind in "iu"
+    if of_integers and (indices.ndim == 2) == (table.ndim == 2):
+        raise wg.errors.ArgumentError(
+            wg.errors.message(
+                f"embedding: indices {indices.shape} and table {table.shape} both hold integers, so that the order of "
+                "arguments before this one, (table, indices), cannot be told from (indices, table)",
+                tries=["table[indices]", "a table of floats"],
+            )
+        )
+    if (of_integers and indices.ndim == 2) or (indices.dtype.kind in "fc" and table.dtype.kind in "iu"):
         wg.expect.outdated("nn.embedding(table, indices)", "nn.embedding(indices, table)")
         indices, table = table, indices
     if indices.dtype.kind not in "iu":

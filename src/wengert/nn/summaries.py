@@ -81,13 +81,13 @@ def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
     Parameters
     ----------
     model : a layer, or a function.
-    xs : arrays or :func:`wengert.spec`.
+    xs : arrays or :func:`wengert.spec`; a spec of floats says a shape alone, and takes the dtype of the parameters.
 
     Examples
     --------
     >>> import wengert as wg
     >>> from wengert import nn
-    >>> print(nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64), "float32")))
+    >>> print(nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64))))
     path      layer                       output           parameters   flops  bytes
     layers.0  Dense(16, activation=relu)  float32[32, 16]       1,040  67,072  2,048
     layers.1  Dense(10)                   float32[32, 10]         170  10,560  1,280
@@ -95,6 +95,7 @@ def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
     """
     model = as_layer(model)
     params, state = model.init(0, *specs(xs))
+    xs = _as_exact_as(params, xs)
     seen: list[tuple[Any, ...]] = []
 
     def see(path: str, part: Any, own: Any, own_state: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -116,6 +117,18 @@ def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
     return Summary(tuple(rows), count(params), flops(model, params, state, *specs(xs)), _nbytes(params))
 
 
+def _as_exact_as(params: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the specs of inputs, with the dtype of the parameters where a spec of floats was given.
+
+    ``wg.spec(shape)`` is float64 and parameters are float32, and who writes it means the shape. An array means what it
+    is: with a float64 one the model computes in float64."""
+    own = {p.dtype for p in wg.tree.leaves(params) if hasattr(p, "dtype") and p.dtype.kind == "f"}
+    if len(own) != 1:
+        return specs(xs)
+    (dtype,), spec_type = own, type(wg.spec(()))
+    return specs([wg.spec(x.shape, dtype) if type(x) is spec_type and x.dtype.kind == "f" else x for x in xs])
+
+
 @wg.expect.checked
 def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
     """Return the floating-point operations of one call of a layer, by the costs of its steps; nothing is computed.
@@ -123,7 +136,7 @@ def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
     Parameters
     ----------
     model, params, state : a layer, and what its ``init`` made.
-    xs : inputs, arrays or :func:`wengert.spec`.
+    xs : inputs, arrays or :func:`wengert.spec`; a spec of floats takes the dtype of the parameters.
 
     Examples
     --------
@@ -133,7 +146,9 @@ def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
     >>> nn.flops(layer, *layer.init(0, x), x)  # 2 · 32 · 64 · 16 for the product, 32 · 16 for the bias
     66048.0
     """
-    tape = wg.trace(lambda params, state, *xs: model.apply(params, state, *xs)[0])(params, state, *specs(xs))
+    tape = wg.trace(lambda params, state, *xs: model.apply(params, state, *xs)[0])(
+        params, state, *_as_exact_as(params, xs)
+    )
     return sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs)
 
 

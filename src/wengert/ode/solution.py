@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -39,15 +40,27 @@ class OdeResult(OptimizeResult):
 
     t: np.ndarray[Any, Any]
     y: np.ndarray[Any, Any]
-    sol: Solution | None
-    t_events: list[Any] | None
-    y_events: list[Any] | None
+    sol: Solution | Any
+    """None without ``dense_output``. The call says whether it is there, which its type does not: so ``Any`` is added."""
+    t_events: list[Any] | Any
+    y_events: list[Any] | Any
     nfev: Any
     njev: Any
     nlu: Any
     status: Any
     message: str
     success: Any
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a row an entry, of large arrays the shape and a few elements."""
+        with np.printoptions(precision=4, threshold=20, edgeitems=2):
+            rows = [f"<tr><th>{escape(str(name))}</th><td>{escape(_in_short(x))}</td></tr>" for name, x in self.items()]
+        return f"<table>{''.join(rows)}</table>"
+
+
+def _in_short(x: Any) -> str:
+    shown = repr(x) if not isinstance(x, np.ndarray) or x.size < 7 else f"{x.dtype}{list(x.shape)}: {x}"
+    return shown if len(shown) < 400 else shown[:400] + " ..."
 
 
 class Solution:
@@ -58,6 +71,10 @@ class Solution:
     ) -> None:
         """``event`` is when the solution ends before t_span does."""
         self._fun, self._options, self._given, self._followed, self._event = fun, options, given, followed, event
+
+    def __repr__(self) -> str:
+        end = self._given.t1 if self._event is None else self._event
+        return f"<y as a function of t, from {self._given.t0!s} to {end!s}>"
 
     @property
     def ts(self) -> Any:

@@ -23,3 +23,7 @@ __all__ = [
     "shape",
     "splines",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,14 @@ class TrainingStep:
 
         whole.__name__ = f"step of {getattr(loss, '__name__', 'a loss')}"
         self.compiled = wg.jit(whole, donate=selector)
+
+    def __repr__(self) -> str:
+        done = repr(self.compiled)  # "<jit of step of loss: 1 program, 3 calls>"
+        return f"<training {done.removeprefix('<jit of ')}"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a line, and the programs made so far."""
+        return f"<p>{escape(repr(self))}</p>{self.compiled._repr_html_().partition('</p>')[2]}"
 
     def init(self, params: Tree) -> Tree:
         return self.optimiser.init(params if self.wrt is None else self.wrt((params,)))

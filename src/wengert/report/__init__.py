@@ -23,3 +23,7 @@ __all__ = [
     "profile",
     "smooth",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -38,6 +38,7 @@ from wengert.passes.plan.places import Buffer, Place, Plan, PlanStep, c_strides
 from wengert.runtime import _native, routines
 from wengert.source import Source
 from wengert.tape import Aval, Instr, Tape, tapes_in
+from wengert.tracebacks import fold
 
 compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 for routine in (loops.INTERRUPTED, loops.MORE_ROOM, loops.FREE):
@@ -371,6 +372,7 @@ def _saying_where(function: Callable[..., Any], instr: Instr | None) -> Callable
             return function(*args)
         except Exception as error:  # whatever NumPy or the user's code raises goes on, with a note
             say_where(error, instr.source)
+            fold(error)  # who called machine code has no frame that would do it
             raise
 
     call.__name__ = held(function, "__name__", instr.op.name)  # the runtime names it when a result does not fit

@@ -14,8 +14,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from html import escape
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, cast, overload
 
 import numpy as np
 
@@ -87,6 +88,26 @@ class Stats:
     """Calls that were answered by the function itself, without machine code."""
     why_plain: str = ""
     """The reason for which the last of these calls was answered so."""
+
+
+class StatsDict(TypedDict):
+    """The dict that ``stats()`` of a jitted function returns; :class:`Stats` says what the entries are."""
+
+    calls: int
+    traces: int
+    guard_misses: int
+    sibling_hits: int
+    environment_misses: int
+    specialisations: int
+    undecided: int
+    compile_s: float
+    unrepeatable: str
+    plain: int
+    why_plain: str
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 _HAVE_SIGNATURES = (FunctionType, MethodType, BuiltinFunctionType, type, partial)
@@ -209,13 +230,25 @@ class Jit(_Signed[P, R]):
         return self
 
     def __repr__(self) -> str:
-        return f"<wengert.jit of {self.__name__}>"
+        done = self.stats()
+        counts = f"{_counted(done['specialisations'], 'program')}, {_counted(done['calls'], 'call')}"
+        plain = f", {done['plain']} of them without machine code" if done["plain"] else ""
+        return f"<jit of {self.__name__}: {counts}{plain}>"
 
-    def stats(self) -> dict[str, Any]:
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a line, and the programs made so far, of many the first."""
+        made = self.programs()
+        rows = [f"<li>{escape(repr(program))}</li>" for program in made[:20]]
+        if len(made) > 20:
+            rows.append(f"<li>{len(made) - 20} more: .programs()</li>")
+        return f"<p>{escape(repr(self))}</p>" + (f"<ul>{''.join(rows)}</ul>" if rows else "")
+
+    def stats(self) -> StatsDict:
         """Calls, traces, guard misses, programs kept and compile time, as a dict."""
         with self._lock:
             kept = sum(special.paths.count for known in self._specialisations.values() for special in known)
-        return {**asdict(self._stats), "calls": self.calls - self._calls_forgotten, "specialisations": kept}
+        counts = {**asdict(self._stats), "calls": self.calls - self._calls_forgotten, "specialisations": kept}
+        return cast(StatsDict, counts)
 
     def clear(self) -> None:
         """Forget every program."""
@@ -491,6 +524,8 @@ class Jit(_Signed[P, R]):
                 raise
             if is_by_value or counts is None or not counts.failed():
                 # The next call may have fewer iterations, and finds cached properties that this one has computed.
+                if self._is_strict or is_look:  # the function itself will not run: the traceback tells where it was
+                    raise
                 is_of_this_call = isinstance(error, TooManyIterationsError | FirstUseError)
                 raise NotTraced(error, None if is_of_this_call else signature) from None
         return self._whole(leaves, signature, is_look, is_by_value=True)

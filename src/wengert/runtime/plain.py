@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from types import FrameType
 from typing import Any
 
@@ -59,12 +60,13 @@ def is_refusal(error: Exception) -> bool:
 
 def answered_by(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> Any:
     """Return ``f(*args, **kwargs)``. If that fails because of its arguments, as the tracing did, raise ``why``, our
-    error, which tells more."""
+    error, which tells more, with the traceback of this run: that of the tracing has not been kept."""
     try:
         return f(*args, **kwargs)
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError) as error:
         if isinstance(why, ShapeError | DTypeError | StructureError | RangeError):
-            raise why from None
+            # A copy, since ``why`` may be kept for later calls, and frames hold the arrays of this one.
+            raise copy(why).with_traceback(error.__traceback__) from None
         raise
 
 

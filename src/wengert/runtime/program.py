@@ -324,7 +324,7 @@ def _in_whose_memory(array: object) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def _checked(x: object, aval: Aval, tape: Tape, k: int) -> Any:
-    where = f"argument {k}" if tape.in_tree is None else f"argument{tree.path(tape.in_tree, k)}"
+    where = f"argument {k}" if tape.in_tree is None else f"argument{tree.path(tape.in_tree, _leaf(tape, k))}"
     if type(x) is Tracer:
         raise ConcretizationError(
             message(
@@ -345,6 +345,13 @@ def _checked(x: object, aval: Aval, tape: Tape, k: int) -> Any:
         order = "" if x.dtype.isnative else " in another byte order"
         raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}{order}"))
     return x
+
+
+def _leaf(tape: Tape, k: int) -> int:
+    """Return which leaf of the arguments is input ``k``: leaves that are not traced are none of the inputs."""
+    for static, _ in tape.in_static:  # in their order
+        k += static <= k
+    return k
 
 
 def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:

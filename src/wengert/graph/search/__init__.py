@@ -13,3 +13,7 @@ __all__ = [
     # with Optuna
     "objective", "study", "suggested",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

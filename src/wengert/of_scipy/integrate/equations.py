@@ -23,7 +23,7 @@ DEFAULT = 1.49012e-8  # the tolerances of odeint
 @intercepts("scipy.integrate:solve_ivp", AT_FUNCTIONS)
 def solve_ivp(
     fun: Callable[..., Any],
-    t_span: Sequence[Any],
+    t_span: tuple[Any, Any],
     y0: ArrayLike,
     method: str = "RK45",
     t_eval: ArrayLike | None = None,
@@ -64,7 +64,7 @@ def _solved(
     full_output: int = 0,
     ml: int | None = None,
     mu: int | None = None,
-    rtol: ArrayLike | None = None,
+    rtol: float | None = None,
     atol: ArrayLike | None = None,
     tcrit: ArrayLike | None = None,
     h0: float = 0.0,

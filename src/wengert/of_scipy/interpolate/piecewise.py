@@ -177,20 +177,20 @@ def real_roots(c: Traced, x: Traced, y: Traced | float, report_discont: bool, ex
     found = []
     for column in range(c.shape[2]):
         one = c[:, :, column : column + 1]
-        fixed = [wg.stop_gradient(v) for v in (one, x, y)]
-        values, is_root = _roots(*fixed, bool(report_discont), bool(extrapolate))
+        fixed, fixed_x, fixed_y = wg.stop_gradient((one, x, y))
+        values, is_root = _roots(fixed, fixed_x, fixed_y, bool(report_discont), bool(extrapolate))
         at = values[np.nonzero(is_root)[0]]
         if not at.shape[0]:
             found.append(at)
             continue
         if np.any(np.isnan(at)):
             raise unsupported("PPoly.roots of traced coefficients: the polynomial is zero in a whole interval")
-        where, _ = place(fixed[1], at)
+        where, _ = place(fixed_x, at)
         starts = x[where]
         pieces = [one[p, :, 0][where] for p in range(one.shape[0])]
         fixed_pieces = [wg.stop_gradient(v) for v in pieces]
         is_start = at == wg.stop_gradient(starts)
-        is_jump = is_start & (polynomial(fixed_pieces, at * 0.0) != fixed[2])  # the sign changes there, from −y to y
+        is_jump = is_start & (polynomial(fixed_pieces, at * 0.0) != fixed_y)  # the sign changes there, from −y to y
         equation = _equation(pieces, starts, is_jump, y)
         found.append(wg.known_root(equation[0], at, equation[1]))
     return found
