@@ -41,7 +41,7 @@ class OdeResult(OptimizeResult):
     t: np.ndarray[Any, Any]
     y: np.ndarray[Any, Any]
     sol: Solution | Any
-    """None without ``dense_output``. The call says whether it is there, which its type does not: so ``Any`` is added."""
+    """None without ``dense_output``. The call says whether it is there, and its type does not: so ``Any`` is added."""
     t_events: list[Any] | Any
     y_events: list[Any] | Any
     nfev: Any
