@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.checking import DerivativeError
-from wengert.errors import WengertError
+from wengert.errors import MissingRuleError, WengertError
 
 X = np.linspace(0.5, 1.5, 3)
 
@@ -31,6 +31,19 @@ def sine() -> Any:
         return np.sin(x)
 
     return sine
+
+
+def test_a_foreign_adjoint_without_rules_is_compared_with_differences() -> None:
+    adjoint = wg.primitive(type=lambda ct, x: np.empty(x.shape))(lambda ct, x: ct * np.cos(x))
+    right, wrong = sine(), sine()
+    right.def_pullback(lambda ct, y, x: (adjoint(ct, x),))
+    wrong.def_pullback(lambda ct, y, x: (1.01 * adjoint(ct, x),))
+    wg.check_derivatives(lambda x: right(x) * x, X, order=1)
+    with pytest.raises(DerivativeError, match=r"reverse mode differs from finite(.|\n)*the pullback of sine"):
+        wg.check_derivatives(lambda x: wrong(x) * x, X, order=1)
+    with pytest.raises(MissingRuleError) as caught:
+        wg.check_derivatives(lambda x: right(x) * x, X)
+    assert "order=1" in caught.value.__notes__[0]
 
 
 @pytest.mark.deep("more than a second")

@@ -13,7 +13,7 @@ from wengert.api.derivatives import grad, jvp, vjp
 from wengert.api.mapping import vmap
 from wengert.api.named import function_name
 from wengert.api.programs import jit, trace
-from wengert.errors import StructureError, WengertError, message
+from wengert.errors import MissingRuleError, StructureError, WengertError, message
 from wengert.expect import checked
 from wengert.higher.primitive import Primitive
 from wengert.source import Source
@@ -50,6 +50,9 @@ def check_derivatives(
     Where they differ, the steps of the call are checked one by one, and the message names the step at fault, its line,
     and of a ``wg.primitive`` the rule; or the step that has a kink at ``args``, where differences mean nothing.
 
+    Where forward mode has no rule, as of a ``wg.primitive`` whose adjoint has no pullback, reverse mode is compared
+    with differences; with ``order=1`` that is enough.
+
     ``args`` are pytrees; real and complex arguments are differentiated (or those in ``argnums``), in double precision
     whatever their dtype, so that differences mean something; complex ones, and results, as their real and imaginary
     parts. Where ``f`` has a kink at ``args`` it will, rightly, fail.
@@ -57,6 +60,7 @@ def check_derivatives(
     Raises
     ------
     DerivativeError : they differ, or there is nothing to differentiate.
+    MissingRuleError : there is no rule for reverse mode, or with ``order=2`` none for second derivatives.
 
     Examples
     --------
@@ -95,9 +99,13 @@ def check_derivatives(
 
         every = tuple(range(len(chosen)))
         gradient = grad(weighted, every)
-        _check_first(
-            f"the gradient of {name}", lambda *xs: tree.flatten(gradient(*xs))[0], chosen, rng, 10 * rtol, 10 * atol
-        )
+        try:
+            _check_first(
+                f"the gradient of {name}", lambda *xs: tree.flatten(gradient(*xs))[0], chosen, rng, 10 * rtol, 10 * atol
+            )
+        except MissingRuleError as error:
+            error.add_note("The first derivatives are right; check_derivatives(..., order=1) checks these alone.")
+            raise
         if all_modes:
             _check_mixed(name, weighted, chosen, rng, 10 * rtol, 10 * atol)
     if all_modes:
@@ -130,7 +138,14 @@ def _check_first(
     name: str, f: Callable[..., list[Any]], xs: tuple[Any, ...], rng: np.random.Generator, rtol: float, atol: float
 ) -> None:
     dxs = _direction(rng, xs)
-    ys, dys = jvp(f, xs, dxs)
+    try:
+        ys, dys = jvp(f, xs, dxs)
+    except MissingRuleError:  # as of a foreign adjoint; reverse mode raises in its turn if it has no rule either
+        gap, got, wanted = _reverse_gap(f, xs, rng, rtol, atol)
+        if gap > 1:
+            what = f"{name}: reverse mode differs from finite differences"
+            raise _error(what, [("got", str(got)), ("wanted", str(wanted))], f, xs) from None
+        return
     for k, dy in enumerate(dys):
         errors = []
         for h in (1e-4, 1e-6):
@@ -150,6 +165,26 @@ def _check_first(
     if not abs(left - right) <= atol + rtol * max(scale, abs(left)):
         what = f"{name}: reverse mode differs from forward mode"
         raise _error(what, [("ct·J dx", str(left)), ("Jᵀct·dx", str(right))], f, xs)
+
+
+def _reverse_gap(
+    f: Callable[..., list[Any]], xs: tuple[Any, ...], rng: np.random.Generator, rtol: float, atol: float
+) -> tuple[float, float, float]:
+    """How far reverse mode is from central differences, in units of what is allowed; and the two numbers."""
+    dxs = _direction(rng, xs)
+    ys, pullback = vjp(f, *xs)
+    cts = [rng.standard_normal(np.shape(y)) if np.ndim(y) else np.float64(rng.standard_normal()) for y in ys]
+    back = tree.flatten(pullback(cts))[0]
+    got = sum([float(np.sum(g * dx)) for g, dx in zip(back, tree.flatten(dxs)[0], strict=True)])
+    gaps, wanted = [], 0.0
+    for h in (1e-4, 1e-6):
+        above, below = [f(*tree.map(lambda x, dx, h=h, s=s: x + s * h * dx, xs, dxs)) for s in (1, -1)]
+        slopes = [ct * (a - b) / (2 * h) for ct, a, b in zip(cts, above, below, strict=True)]
+        wanted = float(sum([np.sum(slope) for slope in slopes]))
+        scale = float(sum([np.sum(np.abs(slope)) for slope in slopes]))
+        gap = abs(got - wanted) / (atol + rtol * scale)
+        gaps.append(gap if gap == gap else np.inf)
+    return min(gaps), got, wanted
 
 
 def _distance(a: Any, b: Any, rtol: float, atol: float) -> float:
@@ -268,7 +303,10 @@ def _wrong_rule(instr: Instr, values: dict[Any, Any], moving: set[Any]) -> str:
     rng = np.random.default_rng(0)
     xs: tuple[Any, ...] = tuple([operands[k] for k in chosen])
     dxs = tuple([rng.standard_normal(np.shape(x)) for x in xs])
-    ys, dys = jvp(step, xs, dxs)
+    try:
+        ys, dys = jvp(step, xs, dxs)
+    except MissingRuleError:
+        return "pullback" if _reverse_gap(step, xs, rng, 1e-4, 1e-6)[0] > 1 else ""
     errors = []
     for h in (1e-4, 1e-6):
         above, below = [step(*[x + s * h * dx for x, dx in zip(xs, dxs, strict=True)]) for s in (1, -1)]
