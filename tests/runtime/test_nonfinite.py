@@ -43,6 +43,30 @@ def test_first_step_that_made_something(f: Callable[..., Any], x: Any, expected:
     assert found == expected or (expected in ("matmul", "inv") and found is not None)
 
 
+def test_derivative_that_does_not_exist_by_its_rule() -> None:
+    f = wg.grad(lambda a: np.sum(np.linalg.svd(a)[0][0] * np.array([1.0, 2.0])))
+    assert made(f, np.eye(2)) == "select" and made(f, np.diag([1.0, 2.0]) + 0.1) is None
+    with wg.find_nans(), pytest.raises(wg.errors.NonFiniteError, match=r"derivative of svd is a NaN, by its rule"):
+        f(np.eye(2))
+    with wg.find_nans():
+        wg.hessian(lambda x: np.nansum(np.where(x > 0, x * x, np.nan)))(X)  # the user's own is data
+
+
+def test_function_that_gives_something_else_each_time() -> None:
+    n_calls = 0
+
+    @wg.primitive
+    def unsteady(x: Any) -> Any:
+        nonlocal n_calls
+        n_calls += 1
+        return x * (np.nan if n_calls == 2 else 1.0)
+
+    program = wg.jit(unsteady).program(X)
+    n_calls = 1
+    with wg.find_nans(), pytest.raises(wg.errors.NonFiniteError, match="not when it was run again"):
+        program(X)
+
+
 def test_only_nans_where_infinities_do_not_count() -> None:
     assert made(lambda x: np.log(x) * 0, X, infinities=False) == "multiply"
     assert made(lambda x: np.log(x), X, infinities=False) is None

@@ -36,6 +36,14 @@ CASES: list[tuple[Callable[..., Any], Any, str, str]] = [
     (lambda x: np.float32(1) * x * x, np.float32(1e30), "multiply made an infinity", "float64"),
     (lambda x: x.astype(np.float32), np.full(2, 1e300), "made an infinity", "float64 kept"),
     (wg.grad(lambda x: np.sum(sp.xlogy(x, x))), np.zeros(2), "made", ""),
+    (np.reciprocal, 0.0, "reciprocal made an infinity", "np.where"),
+    (np.log1p, -1.0, "log1p made an infinity", "np.maximum"),
+    (np.log1p, -3.0, "log1p made a NaN", "the logarithm of -2.0 is not real"),
+    (np.arccosh, 0.5, "arccosh made a NaN", "np.maximum(x, 1.0"),
+    (lambda x: x * x, np.float16(1e4), "multiply made an infinity", "float16 ends at 6.6e+04"),
+    (lambda x: x * x, np.complex64(1e30), "multiply made an infinity", "complex128: complex64 ends at"),
+    (lambda x: x**-1, 0j, "made a NaN", "np.where"),
+    (lambda x: x ** np.complex128(-1), 0j, "power made a NaN", "0 to a negative power"),
 ]
 
 

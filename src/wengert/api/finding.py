@@ -17,11 +17,13 @@ def find_nans(infinities: bool = True) -> Iterator[None]:
 
     Within the context, what this thread runs is watched: gradients and other transforms, jitted functions, programs.
     Machine code is what it is without the context, and so are results, bit for bit. ``wg.jit(f, find_nans=True)`` does
-    so at every call of ``f``, the environment variable ``WENGERT_FIND_NANS=1`` everywhere.
+    so at every call of ``f``, the environment variable ``WENGERT_FIND_NANS=1`` or
+    ``wg.config.find_nans = True`` everywhere.
 
     An operation makes a NaN where none of its operands has one, and an infinity where all are finite. Infinities and
     NaNs that are given (in arguments, captured arrays, ``np.where(mask, x, -np.inf)``) are data. What a selection
-    leaves out is not reported. A program looks at what its kernels write, not at what stays within one.
+    leaves out is not reported. A program looks at what its kernels write, not at what stays within one. What NumPy
+    answers without a program is not looked at: untraced code, and a jitted function that cannot be traced.
 
     Parameters
     ----------

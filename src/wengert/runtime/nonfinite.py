@@ -205,20 +205,38 @@ class _Running:
                 passed.append(k)
             elif instr.op is not select:
                 lost.append(k)
-        if instr.op is select or self.count >= MOST or not bad.any():
+        if self.count >= MOST or not bad.any():
             return passed, lost, None
+        if instr.op is select:
+            made = self._by_rule(instr, operands, bad)
+            return passed, lost, None if made is None else self._first(instr, operands, y, made)
         made = np.isnan(y) & ~_any_of(np.isnan, operands)
         if self.infinities:
             made = made | (np.isinf(y) & ~_any_of(lambda x: ~np.isfinite(x), operands))
         if not made.any():
             return passed, lost, None
-        index = tuple(map(int, np.unravel_index(int(np.argmax(made)), np.shape(made))))
-        there = [np.broadcast_to(x, np.shape(y))[index] for x in operands]
-        found = Made(instr, there, np.asarray(y)[index], index, np.shape(y))
+        found = self._first(instr, operands, y, made)
+        there, index = found.operands, found.index
         if type(instr.op.kernel) is MapTape:
             inner = replayed(instr.params["body"], there, (), self.infinities).made
             found = found if inner is None else inner._replace(index=index, shape=np.shape(y), source=instr.source)
         return passed, lost, found
+
+    def _first(self, instr: Instr, operands: Sequence[Any], y: Any, made: Any) -> Made:
+        """The first element of ``y`` where ``made`` says so."""
+        index = tuple(map(int, np.unravel_index(int(np.argmax(made)), np.shape(made))))
+        there = [np.broadcast_to(x, np.shape(y))[index] for x in operands]
+        return Made(instr, there, np.asarray(y)[index], index, np.shape(y))
+
+    def _by_rule(self, instr: Instr, operands: Sequence[Any], bad: Any) -> Any:
+        """Where the rule of a derivative chooses a NaN or an infinity that is written in it: the derivative does not
+        exist. None if it does not. In a step of the user's, such a number is data."""
+        if instr.source is None or not instr.source.of:
+            return None
+        written = [type(a) is Lit and self._has(a.value) for a in instr.ins]
+        chosen = np.asarray(operands[0]).astype(bool)
+        made = bad & ((chosen & written[1]) | (~chosen & written[2]))
+        return made if made.any() else None
 
     def _made_in(self, instr: Instr, operands: Sequence[Any], results: Sequence[Any]) -> Made | None:
         """Return the find in a step that is not elementwise, or None."""
@@ -398,10 +416,16 @@ def _error_of_argument(
 
 def _error_of_kernel(step: Instr) -> NonFiniteError:
     sources = list(dict.fromkeys(_sources_in(step)))
+    if step.op.is_stable:
+        why = (
+            "machine code made a NaN or an infinity that NumPy does not make of the same operands: it is at the edge "
+            "of what the floats hold"
+        )
+    else:
+        why = "made a NaN or an infinity in this run, but not when it was run again on the same operands"
     error = NonFiniteError(
         message(
-            f"{step.op.name}: machine code made a NaN or an infinity that NumPy does not make of the same operands: it "
-            "is at the edge of what the floats hold",
+            f"{step.op.name}: {why}",
             sources[0] if sources else None,
             notes=[("or at", s.where) for s in sources[1:5]],
         )

@@ -202,7 +202,10 @@ class Program:
         try:
             return self.run(inputs, captures), False
         except (GuardMiss, CountMiss):
-            return Reference(without_guards(self.tape if recorded is None else recorded)).run(inputs, captures), True
+            tape = self.tape if recorded is None else recorded
+            if _native.finding.mode:
+                look(tape, inputs, captures, self.function)
+            return Reference(without_guards(tape)).run(inputs, captures), True
 
     def missed(self, position: int, data: bytes) -> GuardMiss:
         """Return the GuardMiss for a native guard that did not hold, from its position and the bytes seen there."""

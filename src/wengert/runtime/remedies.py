@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.ops.elementwise import select
 from wengert.source import Source
 from wengert.tape import Instr
 
@@ -46,6 +47,9 @@ class Made(NamedTuple):
 def headline(made: Made) -> str:
     """The first line of the error: what was made, by what, of what, where."""
     kind = "a NaN" if np.isnan(made.result) else "an infinity"
+    if made.differentiated and made.instr.op is select:
+        where = f" at index {list(made.index)} of {list(made.shape)}" if made.shape else ""
+        return f"the derivative of {made.differentiated} is {kind}, by its rule{where}"
     who = f"the derivative of {made.differentiated}" if made.differentiated else made.instr.op.name
     numbers = ", ".join([str(np.asarray(x)[()]) if np.ndim(x) == 0 else "..." for x in made.operands])
     place = f" at index {list(made.index)} of {list(made.shape)}" if made.shape else ""
@@ -54,6 +58,8 @@ def headline(made: Made) -> str:
 
 def remedies(made: Made) -> list[str]:
     """Return what to write instead; nothing if the cause is no known one."""
+    if made.differentiated and made.instr.op is select:
+        return ["other operands: the derivative does not exist there"]
     if made.differentiated:
         name, found = made.differentiated, _OF_DERIVATIVES.get(made.differentiated)
         if "norm" in made.code and name in ("sqrt", "divide", "power", "norm", "absolute", "hypot"):
@@ -62,8 +68,11 @@ def remedies(made: Made) -> list[str]:
             return found
     rule = _OF_VALUES.get(made.instr.op.name)
     answer = rule(made) if rule is not None else []
-    if not answer and np.isinf(made.result) and np.asarray(made.result).dtype.itemsize <= 4 and _are_large(made):
-        return ["float64: float32 ends at 3.4e38", "the same computed with scaled numbers"]
+    dtype = np.asarray(made.result).dtype
+    if not answer and np.isinf(made.result) and np.finfo(dtype).bits <= 32 and _are_large(made):
+        wider = "complex128" if dtype.kind == "c" else "float64"
+        end = f"{dtype.name} ends at {float(np.finfo(dtype).max):.2g}"
+        return [f"{wider}: {end}", "the same computed with scaled numbers"]
     return answer
 
 
@@ -89,6 +98,7 @@ _LOG = [
     "scipy.special.xlogy(p, q) for p * log(q), which is 0 where p is",
     "np.log(np.maximum(p, 1e-30))",
 ]
+_ARCCOSH = ["np.maximum(x, 1.0 + 1e-12) before it: below 1 it is not real, and at 1 its derivative is infinite"]
 _ARC = ["np.clip(x, -1 + 1e-12, 1 - 1e-12) before it", "np.arctan2(y, x) of both sides, for an angle"]
 _DIVIDE = [
     "np.where(d != 0, n / np.where(d != 0, d, 1.0), 0.0): the inner np.where keeps 0 away from the division",
@@ -116,7 +126,7 @@ _OF_DERIVATIVES: dict[str, list[str]] = {
     "arccos": _ARC,
     "arcsin": _ARC,
     "arctanh": _ARC,
-    "arccosh": _ARC,
+    "arccosh": _ARCCOSH,
     "divide": _DIVIDE,
     "reciprocal": _DIVIDE,
     "hypot": _NORM,
@@ -131,7 +141,9 @@ def _number(made: Made, k: int) -> Any:
 
 def _of_log(made: Made) -> list[str]:
     x = _number(made, 0)
-    if x < 0:
+    if made.instr.op.name == "log1p":
+        x = 1 + x
+    if np.asarray(x).dtype.kind != "c" and x < 0:
         return [f"a number that is not negative: the logarithm of {x} is not real", "np.log(x + 0j), for a complex one"]
     return _LOG
 
@@ -145,17 +157,18 @@ def _of_power(made: Made) -> list[str]:
     x, p = _number(made, 0), _number(made, 1)
     if x == 0:
         return ["np.where(x != 0, np.where(x != 0, x, 1.0) ** p, 0.0): 0 to a negative power is a division by 0"]
-    if x < 0 and p != round(float(p)):
+    if np.result_type(x, p).kind != "c" and x < 0 and p != np.round(p):
         return ["np.sign(x) * np.abs(x) ** p", "an integer p, if that is meant", "(x + 0j) ** p, for a complex power"]
     return ["np.exp(p * np.log(x)) of scaled numbers: the power is beyond what the floats hold"]
 
 
 def _of_divide(made: Made) -> list[str]:
-    return _DIVIDE if _number(made, 1) == 0 else ["numbers of another scale: the quotient is beyond what floats hold"]
+    return _DIVIDE if _number(made, -1) == 0 else ["numbers of another scale: the quotient is beyond what floats hold"]
 
 
 def _of_multiply(made: Made) -> list[str]:
-    if np.isnan(made.result):
+    x, y = _number(made, 0), _number(made, 1)
+    if (x == 0 and np.isinf(y)) or (np.isinf(x) and y == 0):
         return [
             "np.where(p != 0, p * x, 0.0) with x kept finite: 0 times infinity is NaN",
             "scipy.special.xlogy(p, q), if it is p * log(q)",
@@ -184,7 +197,8 @@ _OF_VALUES: dict[str, Callable[[Made], list[str]]] = {
     **dict.fromkeys(("log", "log2", "log10", "log1p"), _of_log),
     **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh"), lambda made: _EXP),
     **dict.fromkeys(("divide", "reciprocal", "remainder", "fmod", "floor_divide"), _of_divide),
-    **dict.fromkeys(("arccos", "arcsin", "arctanh", "arccosh"), lambda made: _ARC),
+    **dict.fromkeys(("arccos", "arcsin", "arctanh"), lambda made: _ARC),
+    "arccosh": lambda made: _ARCCOSH,
     **dict.fromkeys(("power", "float_power"), _of_power),
     **dict.fromkeys(("solve", "inv", "det", "slogdet", "cholesky"), lambda made: _SINGULAR),
     "sqrt": _of_sqrt,
