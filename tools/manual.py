@@ -43,6 +43,9 @@ RETURNED = {
 }
 """The classes of what functions of a group return: they are no public names, and what they have is public."""
 
+BESIDE_ALL = {("wengert", "trust"): ("print",)}
+"""Public names that ``from module import *`` leaves out, since they are those of Python's own functions, by group."""
+
 ONE_PAGE = 40
 """How many names are shown on one page; of a module with more, each group has its page."""
 
@@ -74,6 +77,9 @@ def groups(module: ModuleType) -> dict[str, list[str]]:
             title = token.string.removeprefix("#").strip()
         elif token.type == tokenize.STRING:
             found.setdefault(title, []).append(token.string.strip("\"'"))
+    for (name, title), names in BESIDE_ALL.items():
+        if name == module.__name__:
+            found[title] += names
     return found
 
 

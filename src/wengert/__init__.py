@@ -18,6 +18,7 @@ from wengert.api.implicit import implicit
 from wengert.api.loops import fori_loop, while_loop
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
+from wengert.api.printing import print as print
 from wengert.api.programs import compile, constant, fastmath, jit, look, spec, spec_of, trace
 from wengert.api.recurrences import known_states
 from wengert.api.roots import known_root
@@ -75,7 +76,7 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ON_TOP, *_IN_REPORT]
+    return [*__all__, "print", *_ON_TOP, *_IN_REPORT]
 
 
 __all__ = [

@@ -38,6 +38,7 @@ from wengert.tape import (
     check,
     definitions,
     format_param,
+    has_effects,
     key_of,
     tapes_in,
 )
@@ -359,7 +360,7 @@ def merge_common(tape: Tape) -> Tape:
         if not same.keys().isdisjoint(ins):
             ins = tuple([same.get(a, a) for a in ins])
             instr = Instr(op, ins, outs, params, source)
-        if not op.effects:
+        if not has_effects(instr):
             operands: Any = list(map(key_of, ins))
             if op.is_commutative:
                 operands = [frozenset(operands)]  # one of them, if they are the same

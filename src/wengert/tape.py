@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, final
 
@@ -456,6 +457,47 @@ def tapes_in(value: object) -> list[Tape]:
     if isinstance(value, tuple):
         return [tape for part in value if isinstance(part, tuple | Tape) for tape in tapes_in(part)]
     return [value] if isinstance(value, Tape) else []
+
+
+def has_effects(instr: Instr) -> bool:
+    """Whether a step must stay on the tape, and in its order, even if nothing reads its outputs: it has effects, or a
+    step of a tape that it runs has."""
+    return affects(instr.op, instr.params)
+
+
+def affects(op: Op, params: Mapping[str, Any]) -> bool:
+    """Whether a step of this op, with these parameters, has effects."""
+    return op.effects or (bool(params) and any(map(_has_effects, tapes_in(tuple(params.values())))))
+
+
+@lru_cache(maxsize=4096)
+def _has_effects(tape: Tape) -> bool:
+    return any(map(has_effects, tape.instrs))
+
+
+def without_shows(tape: Tape) -> Tape:
+    """Return ``tape`` for another run of the same steps: without those that show something to people, also in loops."""
+    return _without_shows(tape) if any(map(has_effects, tape.instrs)) else tape
+
+
+@lru_cache(maxsize=4096)
+def _without_shows(tape: Tape) -> Tape:
+    kept = [
+        i._replace(params={name: _quiet(value) for name, value in i.params.items()}) if has_effects(i) else i
+        for i in tape.instrs
+        if not i.op.shows
+    ]
+    return tape.replace(instrs=tuple(kept))
+
+
+def _quiet(value: Any) -> Any:
+    """A parameter of a step, whose tapes show nothing."""
+    if isinstance(value, Tape):
+        return without_shows(value)
+    if isinstance(value, tuple) and tapes_in(value):
+        parts = [_quiet(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
 
 
 def format_param(value: object) -> str:

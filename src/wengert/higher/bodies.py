@@ -17,12 +17,12 @@ from wengert.ad.cotangents import add, densify
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import cotangents
 from wengert.batching import batch
-from wengert.edit import ancestors, merge_common
+from wengert.edit import merge_common
 from wengert.errors import StructureError, message
 from wengert.locks import lock
 from wengert.ops.control import only_where
 from wengert.ops.shape import expand
-from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, structure
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, has_effects, structure, without_shows
 
 MOST_BODIES = 10_000
 
@@ -53,11 +53,19 @@ def interned(body: Tape) -> Tape:
     return known
 
 
+def needed_steps(instrs: Sequence[Instr], outputs: Sequence[Atom]) -> list[Instr]:
+    """The steps that the outputs need, those with effects, and those that these need."""
+    needed, kept = set(outputs), list[Instr]()
+    for i in reversed(instrs):
+        if has_effects(i) or not needed.isdisjoint(i.outs):
+            needed.update(i.ins)
+            kept.append(i)
+    return kept[::-1]
+
+
 def alive(body: Tape) -> Tape:
     """Return ``body`` without the steps that its outputs do not need."""
-    needed = ancestors(body, [a for a in body.outputs if isinstance(a, Var)])
-    if not any(i.op.effects for i in body.instrs):
-        body = body.replace(instrs=tuple(needed))
+    body = body.replace(instrs=tuple(needed_steps(body.instrs, body.outputs)))
     return interned(body.replace(in_tree=None, out_tree=None, in_static=(), metadata={}))
 
 
@@ -67,7 +75,7 @@ def steps_of_constants(body: Tape, count: int) -> list[Instr]:
     steps = []
     for i in body.instrs:
         is_known = all(type(a) is Lit or a in known for a in i.ins) and any(type(a) is Var for a in i.ins)
-        if is_known and not i.op.effects and i.op.is_stable:
+        if is_known and not has_effects(i) and i.op.is_stable:
             known.update(i.outs)
             steps.append(i)
     return steps
@@ -102,18 +110,27 @@ def moving_carry(body: Tape, first: int, count: int, active: frozenset[int]) -> 
 @lru_cache(maxsize=4096)
 def pushed(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...]) -> Tape:
     """Return the tape with the outputs of ``body`` and, behind them, the tangents of those numbered ``outputs``. It
-    takes the inputs of ``body`` and, behind them, the tangents of those numbered ``wrt``."""
-    return alive(jvp(body, wrt, outputs))
+    takes the inputs of ``body`` and, behind them, the tangents of those numbered ``wrt``.
+
+    It runs the steps of the body beside the body itself, and so it shows nothing to people."""
+    return alive(jvp(without_shows(body), wrt, outputs))
 
 
 @lru_cache(maxsize=4096)
 def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int = 0) -> Tape:
     """Return the tape with the outputs of ``body`` and, behind them, the cotangents of the inputs numbered ``wrt``. It
-    takes the inputs of ``body`` and, behind them, the cotangents of the outputs numbered ``outputs``.
+    takes the inputs of ``body`` and, behind them, the cotangents of the outputs numbered ``outputs``. It runs the steps
+    of the body once more, and so these show nothing to people.
 
     ``sums``: this many further inputs stand behind all others, and are added to the first ``sums`` cotangents. The sum
     is made in place, and touches only the elements that the body has read.
     """
+    return both_ways(without_shows(body), wrt, outputs, sums)
+
+
+@lru_cache(maxsize=4096)
+def both_ways(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int) -> Tape:
+    """Return the tape of :func:`pulled`, in which the steps of the body show what they show."""
     body = unasked(body)
     wrt_vars = [body.inputs[k] for k in wrt]
     builder = Builder(start=body.instrs)

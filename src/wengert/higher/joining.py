@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
-from wengert.edit import ancestors
 from wengert.errors import CaptureError, DTypeError, ShapeError, StructureError, WengertError, message
-from wengert.higher.bodies import alive
+from wengert.higher.bodies import alive, needed_steps
 from wengert.higher.branches import cond
 from wengert.ops.elementwise import convert, select
 from wengert.ops.shape import reshape
 from wengert.source import Source
-from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, key_of
+from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, has_effects, key_of
 from wengert.tracing.decisions import Decision
 
 ALIKE = ["branches that return the same structure, shapes and dtypes"]
@@ -190,7 +189,7 @@ def joined_sides(
     name: str, condition: Atom, source: Source | None, no: _Side, yes: _Side
 ) -> tuple[list[Instr], list[Atom]]:
     """Return one ``cond`` over both sides; equal steps at the end of both stand once, behind it."""
-    mine, its = _alive(no.instrs, no.outputs), _alive(yes.instrs, yes.outputs)
+    mine, its = needed_steps(no.instrs, no.outputs), needed_steps(yes.instrs, yes.outputs)
     tail = _Tail(mine, its, no.outputs, yes.outputs)
     heads = [mine[: len(mine) - tail.length], its[: len(its) - tail.length]]
     builder = Builder()
@@ -207,19 +206,14 @@ def joined_sides(
     return [*builder.instrs, *instrs], outputs
 
 
-def _alive(instrs: list[Instr], outputs: list[Atom]) -> list[Instr]:
-    tape = Tape(inputs=(), captures=(), instrs=tuple(instrs), outputs=tuple(outputs))
-    return ancestors(tape, [a for a in outputs if type(a) is Var])
-
-
 def _chosen(name: str, condition: Atom, heads: list[list[Instr]], pairs: list[tuple[Atom, Atom]]) -> Sequence[Atom]:
     """Choose one value of each pair by ``condition``: by ``select`` if no side has steps to run, else by ``cond``."""
-    if not pairs:
+    if not pairs and not any(has_effects(i) for head in heads for i in head):
         return ()
     tapes = []
     for k, head in enumerate(heads):
         outputs = [p[k] for p in pairs]
-        tapes.append(Tape((), (), tuple(_alive(head, outputs)), tuple(outputs), name))
+        tapes.append(Tape((), (), tuple(needed_steps(head, outputs)), tuple(outputs), name))
     if not any(tape.instrs for tape in tapes) and all(a.aval.shape == () for a, _ in pairs):
         return [select(condition, b, a) for a, b in pairs]
     operands = list(dict.fromkeys([v for tape in tapes for v in _free(tape)]))

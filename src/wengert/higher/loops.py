@@ -27,6 +27,7 @@ from wengert.edit import played
 from wengert.higher.bodies import (
     alive,
     batched,
+    both_ways,
     for_some,
     interned,
     moving_carry,
@@ -42,7 +43,20 @@ from wengert.ops.kernels import Loop, RepeatWhile, RepeatWhileBack
 from wengert.ops.op import Body, Op, front, named
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, transpose, zeros
-from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, current_builder, splice
+from wengert.tape import (
+    Atom,
+    Aval,
+    Builder,
+    Instr,
+    Lit,
+    Tape,
+    Var,
+    building,
+    current_builder,
+    has_effects,
+    splice,
+    without_shows,
+)
 
 
 class TapeLoop(NamedTuple):
@@ -177,19 +191,21 @@ def _kept(loop: TapeLoop, given: frozenset[int]) -> tuple[TapeLoop, Pull]:
     outputs = [k for k, a in enumerate(body.outputs) if a.aval.is_inexact]
     outputs = tuple([k for k in outputs if k >= loop.carries or n + k in wrt])
     sums = sum(1 for k in wrt if k < n)
-    joint = pulled(body, wrt, outputs, sums)
+    joint = both_ways(body, wrt, outputs, sums)
     m, n_outs = len(body.inputs), len(body.outputs)
     taken = joint.inputs[:m]  # not the body's own inputs if the joint tape was made for an equal body
     seeds, totals = joint.inputs[m : m + len(outputs)], joint.inputs[m + len(outputs) :]
     late: set[Atom] = {*seeds, *totals}
+    forward: list[Instr] = []
     backward: list[Instr] = []
     for i in joint.instrs:
-        if not late.isdisjoint(i.ins):
+        if late.isdisjoint(i.ins):
+            forward.append(i)
+        else:
             late.update(i.outs)
             backward.append(i)
     results = joint.outputs[n_outs:]
     read = dict.fromkeys(a for atoms in (*[i.ins for i in backward], results) for a in atoms if type(a) is Var)
-    forward = [i for i in joint.instrs if late.isdisjoint(i.outs)]
     number: dict[Atom, int] = {v: k for k, v in enumerate(taken)}
     again, residuals = _recomputed(forward, [a for a in read if a not in late], taken, loop)
     settled = {taken[n + k]: m + k for k in loop.settled}
@@ -201,7 +217,8 @@ def _kept(loop: TapeLoop, given: frozenset[int]) -> tuple[TapeLoop, Pull]:
     wide = loop._replace(body=wide_body)
     # inputs: constants; totals and cotangents of carries; slices of residuals and of cotangents
     fresh: dict[Atom, Var] = {v: Var(v.aval) for v in (*residuals, *[v for i in again for v in i.outs])}
-    again = [i._replace(outs=tuple([fresh[v] for v in i.outs])) for i in again]
+    repeated = joint.replace(instrs=tuple([i._replace(outs=tuple([fresh[v] for v in i.outs])) for i in again]))
+    quiet = without_shows(repeated).instrs
     carried = [seed for seed, k in zip(seeds, outputs, strict=True) if k < loop.carries]
     sliced = [seed for seed, k in zip(seeds, outputs, strict=True) if k >= loop.carries]
     inputs = (
@@ -215,7 +232,7 @@ def _kept(loop: TapeLoop, given: frozenset[int]) -> tuple[TapeLoop, Pull]:
     of_slices = [fresh.get(a, a) for a, k in zip(results, wrt, strict=True) if k >= first]
     back = joint.replace(
         inputs=inputs,
-        instrs=tuple([i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in (*again, *backward)]),
+        instrs=tuple([i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in (*quiet, *backward)]),
         outputs=(*of_carries, *of_slices),
     )
     back_loop = TapeLoop(interned(back), len(constants), len(of_carries), loop.length, not loop.is_reversed)
@@ -244,7 +261,7 @@ def _recomputed(
     maker = {v: k for k, i in enumerate(forward) for v in i.outs}
     constant: set[Atom] = set(taken[: loop.constants])
     for i in forward:
-        if all(type(a) is Lit or a in constant for a in i.ins) and not i.op.effects:
+        if all(type(a) is Lit or a in constant for a in i.ins) and not has_effects(i):
             constant.update(i.outs)
     first = loop.constants + loop.carries
     free = {*constant, *taken[first:]}
@@ -443,7 +460,8 @@ def _with_tangents(loop: TapeWhile, wrt: tuple[int, ...]) -> TapeWhile:
     few = sum(1 for k in wrt if k < n)
     inputs = (*joint.inputs[:n], *joint.inputs[m : m + few], *joint.inputs[n:m], *joint.inputs[m + few :])
     more = [Var(joint.inputs[m + few + k].aval) for k in range(len(outputs))]
-    condition = loop.condition.replace(inputs=(*loop.condition.inputs, *more))
+    condition = without_shows(loop.condition)
+    condition = condition.replace(inputs=(*condition.inputs, *more))
     return TapeWhile(interned(condition), interned(joint.replace(inputs=inputs)), loop.of_condition, n + few)
 
 
@@ -474,13 +492,18 @@ def _while_pushforward(xs: Any, dxs: Any, y: Any, *, loop: TapeWhile) -> Any:
     return tangents if loop.carries > 1 else tangents[0]
 
 
+def _quiet(loop: TapeWhile) -> TapeWhile:
+    """The loop for another run of the same iterations: it shows nothing to people."""
+    return loop._replace(condition=without_shows(loop.condition), body=without_shows(loop.body))
+
+
 def _while_pullback(ct: Any, *xs_y: Any, operand: int, loop: TapeWhile) -> Any:
     if operand < loop.of_condition:
         return None
     xs = xs_y[:-1]
     wrt = _active_of(loop, [k for k, x in enumerate(xs) if x.aval.is_inexact])
     cts = [_several(ct)[k - loop.constants] for k in wrt if k >= loop.constants]
-    results = _several(while_pull(*xs, *cts, loop=loop, wrt=wrt))
+    results = _several(while_pull(*xs, *cts, loop=_quiet(loop), wrt=wrt))
     return results[wrt.index(operand - loop.of_condition)] if operand - loop.of_condition in wrt else None
 
 

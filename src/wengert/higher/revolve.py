@@ -38,7 +38,7 @@ from wengert.ops.index import INTP, gather, scatter_set
 from wengert.ops.kernels import View, whole
 from wengert.ops.op import Op, named
 from wengert.ops.shape import zeros
-from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice
+from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice, without_shows
 
 Kept = int | Literal["binomial"] | None
 """A scan keeps for its way back: everything (None), the carries at which segments of so many iterations begin (an int),
@@ -167,7 +167,7 @@ def _back(loop: TapeLoop, slots: int, iterations: int, advances: int, wrt: tuple
 def _advances(loop: TapeLoop, slots: int, iterations: int, advances: int) -> TapeWhile:
     """The loop that advances to an iteration. Its carries are the number of advances made, the carries that are kept,
     and the carries with which the next advance begins."""
-    body, n, m = loop.body, loop.constants, loop.constants + loop.carries
+    body, n, m = without_shows(loop.body), loop.constants, loop.constants + loop.carries
     over, kept = [Var(Aval((advances,), INTP)) for _ in range(2)]
     constants = [Var(v.aval) for v in body.inputs[:n]]
     stacks = [Var(Aval((iterations, *v.aval.shape), v.aval.dtype)) for v in body.inputs[m:]]

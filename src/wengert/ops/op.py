@@ -100,7 +100,10 @@ class Op:
     is_variadic: bool = False
     """The op takes any number of operands; the last rule holds for all further ones."""
     effects: bool = False
-    """The op must stay on the tape, and in its order, even if nothing reads its outputs: guards."""
+    """The op must stay on the tape, and in its order, even if nothing reads its outputs: guards. So must a loop or a
+    branch with such a step in its body, of which :func:`wengert.tape.has_effects` tells."""
+    shows: bool = False
+    """The op shows its operands to people, and has no results: steps that are run again are run without it."""
     in_place: Callable[..., Any] | None = None
     """The reference, allowed to overwrite and return operand 0."""
     into: Callable[..., None] | None = None

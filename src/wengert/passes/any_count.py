@@ -29,7 +29,7 @@ from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_pie
 from wengert.passes.reroll.repeats import Run
 from wengert.passes.reroll.scans import Irregular, ScanMaker, plan_scan
 from wengert.passes.simplify import drop_dead
-from wengert.tape import Atom, Instr, Lit, Tape, building, current_builder
+from wengert.tape import Atom, Instr, Lit, Tape, affects, building, current_builder
 from wengert.tracing.counted import IterationNote, NotCounted, RunCounts
 
 FEWEST = 3
@@ -197,7 +197,7 @@ class WhileMaker(ScanMaker):
     def __init__(self, it: Iteration, places: Places) -> None:
         group = list(range(it.run.period - 1))
         ops = [it.step(j).op for j in group]
-        if any(op is not None and op.effects for op in ops):
+        if any(op is not None and affects(op, it.step(j).params) for op, j in zip(ops, group, strict=True)):
             raise Irregular
         super().__init__(it, plan_scan(it, group), places, {})
         if self.plan.histories:

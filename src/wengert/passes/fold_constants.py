@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert._contexts import silent
-from wengert.tape import Atom, Capture, Instr, Lit, Tape, Var, key_of
+from wengert.tape import Atom, Capture, Instr, Lit, Tape, Var, has_effects, key_of
 
 LEAST_BYTES = 1 << 24
 """Constants of so many bytes are kept in any case."""
@@ -117,7 +117,7 @@ class _Folding:
 
 
 def _may_be_folded(instr: Instr) -> bool:
-    return not instr.op.effects and not instr.op.may_vary and len(instr.outs) == 1
+    return not has_effects(instr) and not instr.op.may_vary and len(instr.outs) == 1
 
 
 def _memory(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

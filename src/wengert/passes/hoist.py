@@ -15,7 +15,7 @@ from wengert.higher.branches import cond
 from wengert.higher.loops import while_
 from wengert.ops.elementwise import convert
 from wengert.ops.shape import zeros
-from wengert.tape import Builder, Instr, Tape, Var, building, splice
+from wengert.tape import Builder, Instr, Tape, Var, building, splice, without_shows
 
 HEAVY = 1000.0  # flops of such steps that are worth a branch before the loop
 
@@ -54,7 +54,7 @@ def _hoisted(instr: Instr, fixed: set[Var]) -> tuple[tuple[Instr, ...], Instr]:
         return (), instr
     with building(Builder()) as builder:
         builder.source = instr.source
-        (goes_on,) = splice(builder, loop.condition, [*instr.ins[: loop.of_condition], *carries], ())
+        (goes_on,) = splice(builder, without_shows(loop.condition), [*instr.ins[: loop.of_condition], *carries], ())
         index = convert(goes_on, dtype=np.dtype(np.int64))
         values = cond(index, *constants, branches=(found.without, found.before), wrt=None)
     known = values if isinstance(values, tuple) else (values,)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.tape import Instr, Tape, Var
+from wengert.tape import Instr, Tape, Var, has_effects
 
 MIN_BYTES = 4096  # a step that makes less stays where it is, since its neighbours may be fused with it
 
@@ -38,7 +38,7 @@ def schedule(tape: Tape) -> Tape:
         for v in instr.outs:
             reader = _earlier(reader, first_reader.get(v, n), places, goes_before)
         where = places[reader]
-        if not instr.op.effects and where < n and reader != k + 1:
+        if not has_effects(instr) and where < n and reader != k + 1:
             made = 0 if instr.op.kernel.is_view else sum([v.aval.nbytes for v in instr.outs])
             if made >= MIN_BYTES:
                 read = {base.get(a, a) for a in instr.ins} - not_ours

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.tape import Atom, Instr, Tape
+from wengert.tape import Atom, Instr, Tape, has_effects
 
 
 def drop_dead(tape: Tape) -> Tape:
@@ -10,7 +10,7 @@ def drop_dead(tape: Tape) -> Tape:
     needed: set[Atom] = set(tape.outputs)
     kept: list[Instr] = []
     for instr in reversed(tape.instrs):
-        if instr.op.effects or not needed.isdisjoint(instr.outs):
+        if has_effects(instr) or not needed.isdisjoint(instr.outs):
             needed.update(instr.ins)
             kept.append(instr)
     captures = tuple(c for c in tape.captures if c.var in needed)

@@ -21,7 +21,7 @@ def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]
     if keywords:  # they follow the positional ones, as in a call
         numbered = (*numbered[0], *[numbered[1][name] for name in keywords])
     structure = native_structure(numbered)
-    if executable is None or structure is None:
+    if executable is None or structure is None or compiled.program.holds:
         return None
     outputs = range(len(compiled.tape.outputs))
     result = native_structure(tree.unflatten(compiled.tape.out_tree, outputs))

@@ -28,6 +28,7 @@ from wengert.errors import NonFiniteError, message
 from wengert.higher.loops import one_iteration_back
 from wengert.ops.elementwise import select
 from wengert.ops.kernels import Alternatives, Loop, MapTape, RepeatWhile, RepeatWhileBack
+from wengert.ops.printing import quietly
 from wengert.runtime.remedies import Made, headline, remedies
 from wengert.source import Source
 from wengert.tape import Atom, Instr, Lit, Tape, Var, tapes_in
@@ -85,7 +86,7 @@ def raise_if_made(
     ``function`` is the user's, whose names of arguments are used. ``step`` is one of a program that wrote something
     which is not finite; it is named if the references make nothing of the kind.
     """
-    replay = replayed(tape, inputs, captures, infinities)
+    replay = quietly(replayed, tape, inputs, captures, infinities)
     if replay.made is not None:
         raise _error_of(replay.made, _names(tape, function))
     if replay.argument is not None:

@@ -19,7 +19,8 @@ from wengert.codegen.target import target
 from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
 from wengert.expect import given
 from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
-from wengert.ops.index import CountMiss
+from wengert.ops.index import CountMiss, nonzero
+from wengert.ops.printing import held
 from wengert.passes.number_guards import without_guards
 from wengert.passes.plan.places import Plan, PlanStep
 from wengert.runtime import _native, threadpool, timing
@@ -27,7 +28,7 @@ from wengert.runtime.assemble import KernelInfo, Linked, assemble, checks
 from wengert.runtime.nonfinite import look, raise_if_made
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
-from wengert.tape import Aval, Capture, Tape
+from wengert.tape import Aval, Capture, Tape, has_effects
 from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.tracer import Tracer
@@ -81,6 +82,10 @@ class Program:
         self.arena_bytes = 0
         """The bytes of the one block of memory that all intermediate values share."""
         self.plan: Plan | None = None
+        may_miss = any(i.op is guard or i.op is nonzero for i in tape.instrs)
+        self.holds = may_miss and any(map(has_effects, [i for i in tape.instrs if i.op is not guard]))
+        """Whether a run may show something to people and then turn out to be on a path that is not the right one: what
+        it shows is held until it has ended."""
         self._guards = {i.params["position"]: i for i in tape.instrs if i.op is guard}
         self.executable: _native.Executable | None = None
         self.linked: Linked | None = None
@@ -177,6 +182,11 @@ class Program:
         ``captures`` stand in for the captured arrays of a tape of the same structure; by default the tape's own
         are read where they lie. Raises ``GuardMiss`` when a guard does not hold.
         """
+        if self.holds:
+            return held(self._run, inputs, captures)
+        return self._run(inputs, captures)
+
+    def _run(self, inputs: Sequence[Any], captures: Sequence[Any] | None) -> list[Any]:
         if self.executable is None:
             assert self._reference is not None
             if _native.finding.mode:

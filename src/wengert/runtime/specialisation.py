@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wengert.ops.printing import quietly
 from wengert.passes.number_guards import guards_alone
 from wengert.runtime import _native
 from wengert.runtime.paths import Path, Paths
@@ -68,7 +69,7 @@ class Compiled:
     def look(self, inputs: Sequence[Any]) -> list[Any]:
         """Raise GuardMiss if these inputs take another path. Only steps that guards depend on are run."""
         if self.path:
-            Reference(guards_alone(self.tape)).run(inputs)
+            quietly(Reference(guards_alone(self.tape)).run, inputs)
         return []
 
     def apart(self, inputs: Sequence[Any]) -> Sequence[Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wengert.errors import ConcretizationError, message
 from wengert.source import Source
-from wengert.tape import Atom, Lit, Var
+from wengert.tape import Atom, Lit, Var, affects
 
 if TYPE_CHECKING:
     from wengert.tracing.trace import Trace
@@ -82,7 +82,7 @@ class ValueNumbers:
         self._seen += len(new)
         for op, ins, outs, params, _ in new:
             key: Any = outs
-            if op.is_stable and not op.effects:
+            if op.is_stable and not affects(op, params):
                 key = (op, *[self._of(a, trace) for a in ins], *params.items())
             number = self._known.setdefault(key, len(self._known))
             self._numbers.update({v: (number, m) for m, v in enumerate(outs)})

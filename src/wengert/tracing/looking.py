@@ -21,8 +21,9 @@ from wengert._contexts import silent
 from wengert.errors import ConcretizationError, message
 from wengert.ops import OPS
 from wengert.ops.control import Expected, guard
+from wengert.ops.printing import quietly
 from wengert.source import Source
-from wengert.tape import Atom, Capture, Instr, Lit, Var
+from wengert.tape import Atom, Capture, Instr, Lit, Var, has_effects
 from wengert.tracing import hooks
 from wengert.tracing._steps import looked
 from wengert.tracing.counted import note_iteration
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
 
 OF_NUMBERS = ["np.array(a)[i], for an element of a list", "np.floor(x) or x.astype(int), for int(x)"]
+TEXT_INSTEAD = ['wg.print("{}", x), which prints at every run']
 LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
 
 
@@ -137,7 +139,8 @@ def look(trace: Trace, atom: Atom, kind: str, owner: Tracer, loop: int | None = 
         return look(moved._trace, moved.atom(), kind, moved)
     where = trace.locate()
     what = f"{kind} needs the value of {owner.aval}, which has none: {trace.why_abstract}"
-    error = ConcretizationError(message(what, where, tries=LOOKS_INSTEAD if trace.decisions is None else OF_NUMBERS))
+    tries = LOOKS_INSTEAD if trace.decisions is None else OF_NUMBERS
+    error = ConcretizationError(message(what, where, tries=TEXT_INSTEAD if kind == "text" else tries))
     (current_trace() or trace).looking.refusal = (str(error), where)
     raise error
 
@@ -280,8 +283,9 @@ def evaluate(trace: Trace, atom: Atom, is_example: bool = False) -> Any:
             stack.extend(missing)
             continue
         args = [a.value if type(a) is Lit else values[a] for a in instr.ins]
-        with silent():
-            out = instr.op.reference(*args, **instr.params)
+        with silent():  # a loop that prints will do so when the program runs
+            run = partial(quietly, instr.op.reference) if has_effects(instr) else instr.op.reference
+            out = run(*args, **instr.params)
         results = (out,) if len(instr.outs) == 1 else out
         if is_example:
             values.update(zip(instr.outs, results, strict=True))

@@ -36,7 +36,7 @@ from wengert.passes.lanes.elements import (
 )
 from wengert.passes.lanes.steps import put_in_lanes
 from wengert.passes.simplify import drop_dead
-from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building
+from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, has_effects
 
 FEWEST = 256  # lanes, below which a batch stays as it is
 BLOCK = 16  # lanes of a block: some vectors, so that one of them does not wait for itself
@@ -128,7 +128,7 @@ class _Regions:
             if is_spread:
                 self.spread[v] = instr
         self.outside.setdefault(outer, []).append(instr)
-        return outer if instr.op.effects else floor
+        return outer if has_effects(instr) else floor
 
     def _is_of_lanes(self, instr: Instr, level: int) -> bool:
         if any(self.count in a.aval.shape for a in (*instr.ins, *instr.outs)):

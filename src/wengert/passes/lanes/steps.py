@@ -41,7 +41,7 @@ from wengert.passes.lanes.elements import (
     lane_axis,
     without,
 )
-from wengert.tape import Atom, Aval, Instr, Lit, building
+from wengert.tape import Atom, Aval, Instr, Lit, building, has_effects
 
 MOST_TERMS = 300  # products of a contraction in one lane
 MOST_AT_ONCE = 64  # elements of an elementwise step in one lane, of which each is a step of its own
@@ -55,7 +55,7 @@ def put_in_lanes(frame: Frame, instr: Instr, values: Sequence[LaneValue]) -> lis
     """Emit a step on the elements of its operands, and return its results. Raises Outside."""
     if any(a.aval.dtype not in NATIVE_DTYPES for a in (*instr.ins, *instr.outs)):
         raise Outside("a dtype without native code")
-    if instr.op.effects:
+    if has_effects(instr):
         raise Outside(f"{instr.op.name} has effects")
     rule = RULES.get(type(instr.op.kernel))
     if rule is None:

@@ -68,7 +68,7 @@ from wengert.passes.reroll.repeats import FEWEST, Run, repeats
 from wengert.passes.reroll.roller import LEAST_SCANNED
 from wengert.passes.reroll.scans import Held, Irregular
 from wengert.passes.simplify import drop_dead
-from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, current_builder
+from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, affects, building, current_builder
 
 LEAST_RAGGED = 100
 """Loops whose arrays have a length of its own in each iteration must save so many steps: as straight code, each of
@@ -120,7 +120,7 @@ def _kinds_of(steps: Sequence[IterationStep]) -> Any:
     for k, step in enumerate(steps):
         op, refs, outs, params, source, _ = step
         assert op is not None
-        if op.effects or not op.is_stable:
+        if affects(op, params) or not op.is_stable:
             kinds[k] = -1 - k
             continue
         line = None if source is None else source[:2]

@@ -23,7 +23,7 @@ from wengert.ops.index import StaticIndex, set_slice, slice_
 from wengert.ops.op import Op
 from wengert.ops.shape import concatenate, reshape
 from wengert.source import Source
-from wengert.tape import Atom, Aval, Instr, Tape, Var
+from wengert.tape import Atom, Aval, Instr, Tape, Var, affects
 
 
 class Piece(NamedTuple):
@@ -302,7 +302,7 @@ def kinds_of(steps: Sequence[IterationStep]) -> Any:
     kinds = np.empty(len(steps), np.int64)
     for k, step in enumerate(steps):
         op, refs, outs, params, source, places = step
-        if op is not None and ((op.effects and op is not guard) or not op.is_stable or op.batch is None):
+        if op is not None and ((op is not guard and affects(op, params)) or not op.is_stable or op.batch is None):
             kinds[k] = -1 - k
             continue
         line = None if source is None else source[:2]
