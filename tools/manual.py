@@ -43,7 +43,7 @@ RETURNED = {
 }
 """The classes of what functions of a group return: they are no public names, and what they have is public."""
 
-BESIDE_ALL = {("wengert", "trust"): ("print",)}
+BESIDE_ALL = {("wengert", "looking inside"): ("print",)}
 """Public names that ``from module import *`` leaves out, since they are those of Python's own functions, by group."""
 
 ONE_PAGE = 40

@@ -24,6 +24,7 @@ from wengert.api.recurrences import known_states
 from wengert.api.roots import known_root
 from wengert.api.scans import scan
 from wengert.api.timing import timed
+from wengert.api.watching import watch, watching
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
 from wengert.errors import PerformanceWarning, SolverWarning
@@ -133,6 +134,8 @@ __all__ = [
     "smooth",
     "find_nans",
     "digits",
+    "watch",
+    "watching",
     # trust
     "check_derivatives",
     "interceptions",

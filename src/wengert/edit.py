@@ -38,8 +38,8 @@ from wengert.tape import (
     check,
     definitions,
     format_param,
-    has_effects,
     key_of,
+    may_be_one,
     tapes_in,
 )
 
@@ -360,7 +360,7 @@ def merge_common(tape: Tape) -> Tape:
         if not same.keys().isdisjoint(ins):
             ins = tuple([same.get(a, a) for a in ins])
             instr = Instr(op, ins, outs, params, source)
-        if not has_effects(instr):
+        if may_be_one(instr):
             operands: Any = list(map(key_of, ins))
             if op.is_commutative:
                 operands = [frozenset(operands)]  # one of them, if they are the same

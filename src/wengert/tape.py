@@ -475,6 +475,15 @@ def _has_effects(tape: Tape) -> bool:
     return any(map(has_effects, tape.instrs))
 
 
+def may_be_one(instr: Instr) -> bool:
+    """Whether a step may stand once in place of several that are equal: it has no effects, or those of pullbacks, which
+    are evaluated for one operand after another."""
+    if instr.op.effects:
+        return False
+    tapes = tapes_in(tuple(instr.params.values())) if instr.params else []
+    return all(i.op.is_of_pullbacks or may_be_one(i) for tape in tapes if _has_effects(tape) for i in tape.instrs)
+
+
 def without_shows(tape: Tape) -> Tape:
     """Return ``tape`` for another run of the same steps: without those that show something to people, also in loops."""
     return _without_shows(tape) if any(map(has_effects, tape.instrs)) else tape

@@ -196,7 +196,7 @@ def test_a_template_that_does_not_fit_is_refused() -> None:
         with pytest.raises(StructureError, match=what):
             wg.grad(lambda x, call=call: (call(x), x)[1])(1.5)
     with pytest.raises(ArgumentError, match="template is"):
-        wg.print(1.5)  # type: ignore[arg-type]  # which is the mistake
+        wg.print(1.5)
     with pytest.raises(StructureError, match="neither an array nor a constant"):
         wg.grad(lambda x: (wg.print("{}", [set()]), x)[1])(1.5)
 

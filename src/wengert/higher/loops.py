@@ -310,7 +310,7 @@ def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: TapeLoop, pull: Pull
     cts = _several(ct)
     if pull is None:  # the forward scan was not asked to keep residuals
         wide, pull = _kept(loop, frozenset(k for k, x in enumerate(xs) if x.aval.is_inexact))
-        y = _several(scan(*xs, loop=wide, pull=None))
+        y = _several(scan(*xs, loop=wide._replace(body=without_shows(wide.body)), pull=None))
     known = {k: cts[k] for k in pull.outputs}
     values = (*xs, *y)
     carried = [known[k] for k in pull.outputs if k < loop.carries]

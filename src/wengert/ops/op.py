@@ -104,6 +104,11 @@ class Op:
     branch with such a step in its body, of which :func:`wengert.tape.has_effects` tells."""
     shows: bool = False
     """The op shows its operands to people, and has no results: steps that are run again are run without it."""
+    is_watched: bool = False
+    """The pullback shows the cotangent to people."""
+    is_of_pullbacks: bool = False
+    """The op stands in pullbacks alone. Where one is evaluated once for each of several operands, the equal loops or
+    branches with this op in their bodies are one."""
     in_place: Callable[..., Any] | None = None
     """The reference, allowed to overwrite and return operand 0."""
     into: Callable[..., None] | None = None

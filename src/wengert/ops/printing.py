@@ -11,17 +11,20 @@ import builtins
 import string
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from wengert import tree
 from wengert._contexts import replaced
 from wengert.ops.control import GuardMiss
 from wengert.ops.index import CountMiss
 from wengert.ops.kernels import Callback, free
 from wengert.ops.op import Op, named
 from wengert.tape import Atom
+from wengert.tree import TreeDef, exact_key, unflatten
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Holding(threading.local):
@@ -33,13 +36,13 @@ class _Holding(threading.local):
 _holding = _Holding()
 
 
-def held(run: Callable[..., Any], *args: Any) -> Any:
+def held(run: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Return ``run(*args)``. What it shows is shown when it has ended, and dropped if it turns out to take another
     path: it is run again there."""
     mine: list[Callable[[], Any]] = []
     try:
         with replaced(_holding, "held", mine):
-            return run(*args)
+            return run(*args, **kwargs)
     except (GuardMiss, CountMiss):
         mine.clear()
         raise
@@ -48,7 +51,7 @@ def held(run: Callable[..., Any], *args: Any) -> Any:
             deliver(show)
 
 
-def quietly(run: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def quietly(run: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Return ``run(*args, **kwargs)``, and drop what it shows: these steps are run once more, elsewhere."""
     with replaced(_holding, "held", []):
         return run(*args, **kwargs)
@@ -82,15 +85,15 @@ class Form:
 
     __slots__ = ("given", "key", "template", "treedef")
 
-    def __init__(self, template: str, treedef: tree.TreeDef, given: Sequence[Any]) -> None:
+    def __init__(self, template: str, treedef: TreeDef, given: Sequence[Any]) -> None:
         self.template, self.treedef, self.given = template, treedef, tuple(given)
-        self.key = (template, treedef, tree.exact_key(self.given))
+        self.key = (template, treedef, exact_key(self.given))
 
     def text(self, operands: Sequence[Any]) -> str:
         """Return the text for these values of the operands."""
         rest = iter(operands)
         leaves = [g.of(next(rest)) if type(g) is Field else g for g in self.given]
-        args, kwargs = tree.unflatten(self.treedef, leaves)
+        args, kwargs = unflatten(self.treedef, leaves)
         return formatted(self.template, args, kwargs)
 
     def __eq__(self, other: object) -> bool:

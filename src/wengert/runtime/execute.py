@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert import config, passes
 from wengert._contexts import replaced
+from wengert.edit import merge_common
 from wengert.locks import lock
 from wengert.passes.number_guards import without_guards
 from wengert.passes.simplify import drop_dead
@@ -23,7 +24,7 @@ from wengert.runtime._native import finding
 from wengert.runtime.nonfinite import Call, calling
 from wengert.runtime.program import Program
 from wengert.runtime.tiered import TieredProgram
-from wengert.tape import Tape, splice, structure, without_data
+from wengert.tape import Tape, has_effects, splice, structure, without_data
 from wengert.tracing.emit import new_constant, trace_of, wrap
 from wengert.tracing.lifting import capture_again, lift
 from wengert.tracing.record import Recording
@@ -73,7 +74,10 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
             _programs.move_to_end(key)
             return program
     number = {c.var: k for k, c in enumerate(tape.captures)}
-    needed = passes.run(transformed(tape, transforms), (drop_dead,))
+    joint = transformed(tape, transforms)
+    # The references run equal steps twice, which is right but for those that show something: their pullback is one.
+    shows = any(map(has_effects, joint.instrs))
+    needed = passes.run(joint, (merge_common, drop_dead) if shows else (drop_dead,))
     numbers = tuple([number.get(c.var, -1) for c in needed.captures])
     hollow = tuple([c if k < 0 else without_data(c) for c, k in zip(needed.captures, numbers, strict=True)])
     program = TieredProgram(needed.replace(captures=hollow), numbers)
