@@ -524,10 +524,10 @@ class Jit(_Signed[P, R]):
                 raise
             if is_by_value or counts is None or not counts.failed():
                 # The next call may have fewer iterations, and finds cached properties that this one has computed.
-                if self._is_strict or is_look:  # the function itself will not run: the traceback tells where it was
+                if self._is_strict:
                     raise
                 is_of_this_call = isinstance(error, TooManyIterationsError | FirstUseError)
-                raise NotTraced(error, None if is_of_this_call else signature) from None
+                raise NotTraced(error, None if is_of_this_call else signature, keeps_frames=is_look) from None
         return self._whole(leaves, signature, is_look, is_by_value=True)
 
     def _donated(self, leaves: list[Any], signature: Signature) -> tuple[int, ...]:

@@ -40,13 +40,15 @@ _FINAL = (SharedMemoryError, WrittenError, NotDifferentiableError)
 class NotTraced(Exception):
     """The run of a function could not be recorded, for the reason ``why``.
 
-    ``signature`` is that of the calls which need not be traced again; None if the next call shall be.
+    ``signature`` is that of the calls which need not be traced again; None if the next call shall be. The traceback of
+    ``why`` is dropped, since its frames hold the call's arrays, which the function itself may be about to take;
+    ``keeps_frames`` where it will not run.
     """
 
-    def __init__(self, why: Exception, signature: Any = None) -> None:
+    def __init__(self, why: Exception, signature: Any = None, keeps_frames: bool = False) -> None:
         super().__init__(str(why))
         self.signature = signature
-        self.why = why.with_traceback(None)  # its frames hold the call's arrays
+        self.why = why if keeps_frames else why.with_traceback(None)
         why.__context__ = why.__cause__ = None
 
 
