@@ -403,6 +403,7 @@ CALLS: dict[str, Call] = {
     "look": good(wg.look, _loss),
     "timed": good(wg.timed),
     "find_nans": good(wg.find_nans, True),
+    "watch": good(wg.watch, "x", X1),
     "profile": good(wg.profile, _loss),
     "smooth": good(wg.smooth, _loss),
     "digits": good(wg.digits, _loss),

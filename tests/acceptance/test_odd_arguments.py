@@ -91,7 +91,7 @@ NO_CALLS = {
     # data of graphs, whose makers are called: vertex, input, of
     "Vertex", "Wire", "Rule", "Own", "Same", "Joined", "Times", "Fixed",
     # without arguments, or made by subclassing
-    "fastmath", "get_threads", "interceptions", "Layer",
+    "fastmath", "get_threads", "interceptions", "Layer", "watching",
     # which warns, for one release
     "dense_bias_act",
     # by a library that need not be there
