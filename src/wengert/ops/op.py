@@ -101,7 +101,7 @@ class Op:
     """The op takes any number of operands; the last rule holds for all further ones."""
     effects: bool = False
     """The op must stay on the tape, and in its order, even if nothing reads its outputs: guards. So must a loop or a
-    branch with such a step in its body, of which :func:`wengert.tape.has_effects` tells."""
+    branch with such a step in its body, of which ``wengert.tape.has_effects`` tells."""
     shows: bool = False
     """The op shows its operands to people, and has no results: steps that are run again are run without it."""
     is_watched: bool = False
