@@ -607,7 +607,7 @@ def format_tree(tape: Tape, depth: int | None = None) -> str:
         flush()
         text = instr.op.describe(instr) if instr.op.describe else instr.op.name
         out = ", ".join(str(v.aval) for v in instr.outs)
-        role = f" {last.role}" if last.role else ""
+        role = f" {last.what}" if last.what else ""
         lines.append("  " * (len(visible) + 1) + f"{text}{' -> ' + out if out else ''}   # {last.where}{role}")
     flush()
     return "\n".join(lines)

@@ -542,7 +542,7 @@ def format_tape(tape: Tape, indent: str = "") -> str:
         args = [names[a] if type(a) is Var else repr(a) for a in ins]
         args += [f"{k}={format_param(p)}" for k, p in params.items()]
         text = f"{op.name}({', '.join(args)})"
-        where = "" if source is None else f"# {source.where}{' ' + source.role if source.role else ''}"
+        where = "" if source is None else f"# {source.where}{' ' + source.what if source.what else ''}"
         rows.append((f"  {left} = {text}" if left else f"  {text}", where))
         sub = [t for p in params.values() for t in tapes_in(p)]
         if sub:

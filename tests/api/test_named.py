@@ -13,6 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert import tree
+from wengert.api.named import title
 
 X = np.array([1.0, 2.0])
 
@@ -116,3 +117,29 @@ def test_what_it_captures_is_followed_inside_of_a_jit() -> None:
     weights[:] = 5
     np.testing.assert_array_equal(f(X), [10.0, 10.0])
     assert f.stats()["traces"] == 1 and not f.stats()["unrepeatable"]
+
+
+def test_a_title_says_which_transforms_a_function_has_been_through() -> None:
+    model = Model()
+
+    def loss(x: Any) -> Any:
+        return np.sum(x * x)
+
+    assert [title(f) for f in (loss, wg.grad(loss), wg.jit(wg.value_and_grad(loss)))] == [
+        "loss",
+        "gradient of loss",
+        "value and gradient of loss",
+    ]
+    assert title(wg.vmap(wg.grad(loss))) == "vmap of gradient of loss"
+    assert title(wg.hessian(loss)) == "Hessian of loss"
+    assert title(wg.grad(model.loss)) == "gradient of loss"
+
+
+def test_what_is_made_of_a_callable_object_has_the_name_of_its_class() -> None:
+    class Quadratic:
+        def __call__(self, x: Any) -> Any:
+            return np.sum(x * x)
+
+    pull = wg.grad(Quadratic())
+    assert pull.__name__ == "Quadratic" and title(pull) == "gradient of Quadratic"
+    np.testing.assert_array_equal(pull(X), 2 * X)

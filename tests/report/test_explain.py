@@ -33,7 +33,7 @@ def test_functions_jits_programs_and_tapes_are_explained_alike() -> None:
 
 def test_a_report_is_json() -> None:
     read = json.loads(wg.explain(wg.grad(lambda x: np.sum(np.sin(x))))(X).json())
-    assert read["title"] == "<lambda>" and read["kernels"][0]["kind"] == "loops"
+    assert read["title"] == "gradient of <lambda>" and read["kernels"][0]["kind"] == "loops"
 
 
 def test_a_function_that_cannot_be_compiled_is_explained() -> None:
@@ -109,14 +109,14 @@ def test_a_function_without_a_program_is_said_to_have_none() -> None:
 
 def test_a_value_may_be_a_variable_of_the_tape_and_must_exist(explanation: Any) -> None:
     assert explanation.why_active(explanation.program.tape.inputs[0]) == explanation.why_active("w")
-    with pytest.raises(wg.errors.StructureError, match="no value of loss is named by 'nothing'"):
+    with pytest.raises(wg.errors.StructureError, match="no value of gradient of loss is named by 'nothing'"):
         explanation.why_active("nothing")
 
 
 def test_a_report_is_saved_as_json(explanation: Any, tmp_path: Path) -> None:
     explanation.save(tmp_path / "report.json")
-    assert json.loads((tmp_path / "report.json").read_text())["title"] == "loss"
-    assert repr(explanation).startswith("<wengert.explain of loss: ") and "loss" in explanation.tree(0)
+    assert json.loads((tmp_path / "report.json").read_text())["title"] == "gradient of loss"
+    assert repr(explanation).startswith("<wengert.explain of gradient of loss: ") and "loss" in explanation.tree(0)
 
 
 def test_times_stand_beside_lines_and_kernels_unless_python_would_run() -> None:

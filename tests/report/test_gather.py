@@ -93,3 +93,19 @@ def test_a_program_that_runs_nothing_has_a_report() -> None:
     explanation = wg.explain(lambda x: np.sum(x))(np.ones((0, 3)))
     assert explanation.report.kernels == () and explanation.report.memory.peak_bytes == 8
     assert "x is not kept" in explanation.why_kept("x")
+
+
+def test_a_loop_that_goes_back_belongs_to_the_derivative_with_all_steps_in_it() -> None:
+    def iterated(x: Any) -> Any:
+        s = 0.0
+        for k in range(400):
+            s = np.sin(s * x[k % 7]) + x[k % 7]
+        return s
+
+    report = report_of(wg.grad(iterated), X)
+    there, back = [s for s in report.steps if s.op == "scan"]
+    assert (there.role, back.role) == ("", "cotangent")
+    within = max(k for k, frame in enumerate(report.frames) if frame.what.startswith("scan"))
+    assert {s.role for s in report.steps if s.frame == within} == {"cotangent"}
+    (loop,) = report.loops
+    assert (loop.became, loop.iterations) == ("scan", 400)

@@ -8,7 +8,7 @@ from types import FunctionType, MethodType
 from typing import Any, ParamSpec, TypeVar
 
 from wengert.attributes import held
-from wengert.runtime.jit import standing_name
+from wengert.runtime.jit import Jit, standing_name
 
 F = Callable[..., Any]
 P = ParamSpec("P")
@@ -18,6 +18,25 @@ AuxValue = TypeVar("AuxValue")
 
 def function_name(f: F) -> str:
     return held(f, "__name__", type(f).__name__)
+
+
+TITLES = {
+    "grad": "gradient",
+    "value_and_grad": "value and gradient",
+    "jacobian": "Jacobian",
+    "hessian": "Hessian",
+}
+"""Transforms by the words for what they compute; others are called by their names."""
+
+
+def title(f: F) -> str:
+    """Return a function in words: its name, and the transforms that it has been through: "gradient of loss"."""
+    if isinstance(f, Transformed):
+        transform, inner, _ = f._made_by
+        name = function_name(transform)
+        text = f"{TITLES.get(name, name)} of {title(inner)}"
+        return text.replace("Jacobian of gradient of", "Hessian of")
+    return title(f.__wrapped__) if isinstance(f, Jit) else function_name(f)
 
 
 class Transformed(partial):
@@ -64,6 +83,8 @@ def made_by(transform: F, f: F, **options: Any) -> Callable[[F], F]:
         is_plain = isinstance(f, FunctionType) and held(f, "registry") is None  # of a generic function: its cache, too
         assigned = [name for name in WRAPPER_ASSIGNMENTS if held(f, name, f) is not f]
         named = wraps(f, assigned, WRAPPER_UPDATES if is_plain else ())(call)
+        if held(f, "__name__") is None:  # an object that is callable
+            named.__name__ = function_name(f)
         result = Transformed(named)
         vars(result).update(__module__=named.__module__, __qualname__=named.__qualname__)  # a class has its own
         result._made_by = transform, f, options

@@ -9,7 +9,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 
 from wengert import passes, tree
-from wengert.api.named import F, P, R, function_name, made_by
+from wengert.api.named import F, P, R, function_name, made_by, title
 from wengert.errors import NotDifferentiableError, ShapeError, StructureError, message
 from wengert.expect import checked, given
 from wengert.passes.number_guards import number_guards
@@ -217,7 +217,7 @@ def look(f: Any) -> F:
 
     def found(*args: Any, **kwargs: Any) -> Look:
         try:
-            return look_at(jitted, args, kwargs)
+            return look_at(jitted, args, kwargs)._replace(title=title(f))
         except Exception as error:  # any: it goes on, with a shorter traceback
             fold(error)
             raise

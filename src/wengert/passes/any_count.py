@@ -290,7 +290,7 @@ class WhileMaker(ScanMaker):
         loop = TapeWhile(test, alive(tape), 0, len(self.constants.variables))
         builder = current_builder()
         source = it.step(last).source
-        builder.source = None if source is None else source._replace(role="any number of iterations")
+        builder.source = None if source is None else source._replace(stands_for="any number of iterations")
         results = builder.emit(while_, (*self.constants.operands, *[a for _, a in self.carries]), {"loop": loop})
         for slot, r in zip((*held, *extra), results, strict=False):
             self.places.settle(it.values(slot), Rolled(r, self.count - 1))

@@ -14,7 +14,7 @@ import numpy as np
 import wengert as wg
 from wengert.report import terminal
 from wengert.report.advice import of_calls, parts_of_error
-from wengert.report.data import Cost, MemoryRow, ReportData
+from wengert.report.data import Cost, MemoryRow, ReportData, StepRow
 from wengert.report.gather import Gatherer, Measured, about
 from wengert.report.loops import loop_around
 
@@ -60,11 +60,8 @@ def explain(f: Any, *, time: bool | None = None) -> Callable[..., Explanation]:
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         found = look(*args, **kwargs)
-        name = f.name if isinstance(f, wg.Tape) else getattr(f, "__name__", None)
-        if name is None:
-            name = found.program.tape.name if found.program is not None else type(f).__name__
         measured = _measured(found.program, args, kwargs, time)
-        return Explanation(found, name, _parameters(f), measured)
+        return Explanation(found, found.title, _parameters(f), measured)
 
     return explained
 
@@ -211,10 +208,21 @@ class Explanation:
         if not why:
             alone = [s for s in (one, other) if s.kernel >= 0 and report.kernels[s.kernel].kind != "loops"]
             kinds = [f"{s.op} is done by {report.kernels[s.kernel].kind}, which does one step at a time" for s in alone]
-            why = (
-                kinds[0] if kinds else "passes have changed one of the steps, and it is not known which kernel does it"
-            )
+            why = kinds[0] if kinds else self._made_anew(one if one.kernel < 0 else other)
         return f"{names} are not fused: {why}."
+
+    def _made_anew(self, step: StepRow) -> str:
+        """The reason for which a step is in no kernel: passes made other steps of it, which those of its line do."""
+        kernels = self.report.kernels
+        on_line = [k for k, kernel in enumerate(kernels) if (step.file, step.line) in kernel.lines]
+        same = [k for k in on_line if step.op in kernels[k].fused] or on_line
+        found = [f"kernel {k} ({kernels[k].name}, {kernels[k].kind})" for k in same[:MOST]]
+        where = (
+            f"which on its line are done by {', '.join(found)}"
+            if found
+            else "and it is not known which kernel does them"
+        )
+        return f"passes have made other steps of {step.op}, {where}"
 
     def why_not_rolled(self, line: int) -> str:
         """Return why the loop at, or around, a line of the user's code is not one step of the tape; or what it is."""

@@ -408,12 +408,12 @@ class Gatherer:
             source = instr.source
             if source is None or step.role:
                 continue
-            is_rolled = source.role.endswith("iterations")
+            is_rolled = bool(source.stands_for)
             if not is_rolled and not self._bodies(instr):
                 continue
             loop = loop_around(source.file, source.line, source.function) if is_rolled else None
             file, line = self.file(source.file), source.line if loop is None else loop.line
-            number = source.role.split(" ")[0]
+            number = source.stands_for.split(" ")[0]
             iterations = int(number) if number.isdigit() else getattr(instr.params.get("loop"), "length", -1)
             became = BECAME.get(step.op, "array steps" if is_rolled else "")
             known = found.get((file, line))

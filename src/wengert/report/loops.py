@@ -162,7 +162,7 @@ def unrolled(
     chains: dict[Any, tuple[LoopAt, ...]] = {}
     for instr in instrs:
         source = instr.source
-        if source is None or source.role:  # of a derivative, or in the place of several
+        if source is None or source.what:  # of a derivative, or in the place of several
             continue
         loops = chains.get(source)
         if loops is None:

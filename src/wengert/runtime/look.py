@@ -74,6 +74,8 @@ class Look(NamedTuple):
     """Whether the function had a program for this call."""
     stats: Mapping[str, Any] = {}
     """The counts of the compiled function, if one was looked at."""
+    title: str = ""
+    """The function that is looked at, in words: "gradient of loss"."""
     kept_apart: tuple[str, ...] = ()
     """The reasons for which the function has more than one program."""
 
@@ -150,7 +152,7 @@ def of_program(program: Program, notes: Notes | None = None) -> Look:
         value, first = notes.now(v), _first_part(ct, notes, made)
         if value in made and first is not None and type(value) is Var:
             cotangents[value] = first
-    return Look(program, wrt=wrt, activity=activity, cotangents=cotangents)
+    return Look(program, wrt=wrt, activity=activity, cotangents=cotangents, title=tape.name)
 
 
 def _first_part(ct: Any, notes: Notes, made: set[Atom]) -> Var | None:

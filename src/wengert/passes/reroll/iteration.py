@@ -115,7 +115,7 @@ class Iteration:
 
     def source(self, j: int) -> Source | None:
         source = self.step(j).source
-        return None if source is None else source._replace(role=f"{self.run.count} iterations")
+        return None if source is None else source._replace(stands_for=f"{self.run.count} iterations")
 
     def parts(self) -> list[list[int]]:
         """Return the steps in groups, each of one step or a cycle, in an order in which they can be done."""
