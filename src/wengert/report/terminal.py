@@ -153,9 +153,9 @@ def _pair(getter: Any, line: LineRow) -> str:
 
 
 def _time(cost: Cost) -> str:
-    if cost.time_s == 0 and (cost.flops or cost.moved_bytes):  # shorter than the clock can tell
-        return "≈ 0"
-    return "" if cost.time_s is None else seconds(cost.time_s)
+    if cost.time_s is None or not (cost.time_s or cost.flops or cost.moved_bytes):
+        return ""
+    return "≈ 0" if cost.time_s < 1e-9 else seconds(cost.time_s)  # the clock cannot tell so little from none
 
 
 def _flops(cost: Cost) -> str:

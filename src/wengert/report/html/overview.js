@@ -21,6 +21,9 @@ function dearestKernels(most) {
     .filter((x) => x.cost > 0).sort((a, b) => b.cost - a.cost).slice(0, most);
 }
 
+/** Whether all that a kernel does is of the way back. */
+const isOfWayBack = (kernel) => kernel.steps.length > 0 && kernel.steps.every((k) => report.steps[k].role !== "");
+
 /** At most three sentences, the most important first. */
 function facts() {
   const found = [];
@@ -124,7 +127,7 @@ const overview = {
           ranking(`Kernels by ${mainWord}`, kernels.map((x) => h("li", {},
             link(`${x.k}`, "kernel", x.k), h("code", {}, kernelWords(x.kernel)),
             h("span.number", {}, mainMetric.show(x.cost)),
-            bar(x.cost, 0, kernelMost)))),
+            isOfWayBack(x.kernel) ? bar(0, x.cost, kernelMost) : bar(x.cost, 0, kernelMost)))),
           h("section.card", {}, h("h2", {}, isMeasured ? "Measured on" : "Compiled on"), h("dl.about", {}, Object.entries(report.about).map(
             ([key, text]) => [h("dt", {}, key), h("dd", {}, text)])))))));
   },

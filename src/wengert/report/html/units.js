@@ -16,10 +16,10 @@ function scaled(x, prefixes, unit) {
   return (i === 0 && Number.isInteger(x) ? String(x) : digits(x)) + NBSP + prefixes[i] + unit;
 }
 
-/** @param {number|null} s seconds, null if they were not measured, 0 if the clock cannot tell them from none */
+/** @param {number|null} s seconds, null if they were not measured; the clock cannot tell less than 1 ns from none */
 function time(s) {
   if (s === null || s === undefined) return "–";
-  return s === 0 ? "≈" + NBSP + "0" : scaled(s * 1e9, ["n", "µ", "m", ""], "s");
+  return s < 1e-9 ? "≈" + NBSP + "0" : scaled(s * 1e9, ["n", "µ", "m", ""], "s");
 }
 
 const bytes = (n) => scaled(n, ["", "k", "M", "G", "T"], "B");
