@@ -16,11 +16,12 @@ import pytest
 import scipy.stats
 
 import wengert as wg
+from wengert.runtime.jit import StatsDict
 
 X = np.arange(4.0)
 
 
-def calls(f: Callable[[Any, Any], Any], n: int = 4) -> dict[str, Any]:
+def calls(f: Callable[[Any, Any], Any], n: int = 4) -> StatsDict:
     """Compare a compiled function of a generator and an array with the function, call by call, states included."""
     ours, numpys = np.random.default_rng(7), np.random.default_rng(7)
     compiled = wg.jit(f)

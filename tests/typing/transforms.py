@@ -13,7 +13,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn, ode, optimize
-from wengert.runtime.jit import Jit
+from wengert.runtime.jit import Jit, StatsDict
 from wengert.runtime.program import Program
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -68,7 +68,7 @@ def programs(x: Vector) -> None:
     assert_type(named(x, 1.0), float)
     assert_type(step(x, 1.0), float)
     assert_type(step(x, 1.0, out=x), float)
-    assert_type(step.stats(), dict[str, Any])
+    assert_type(step.stats(), StatsDict)
     assert_type(step.program(x, 1.0), Program)
     step.program(x)  # pyright: ignore[reportCallIssue]
     step.statz()  # pyright: ignore[reportAttributeAccessIssue]
@@ -97,7 +97,7 @@ def decorated(x: Vector) -> None:
     area()  # pyright: ignore[reportCallIssue]
     assert_type(Model().energy(x), float)
     Model().energy()  # pyright: ignore[reportCallIssue]
-    assert_type(Model.energy.stats(), dict[str, Any])
+    assert_type(Model.energy.stats(), StatsDict)
     Model().slope(x)
     Model().slope(x, x)  # pyright: ignore[reportCallIssue]
 

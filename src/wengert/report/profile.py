@@ -173,7 +173,8 @@ class Profiler:
 
     @cached_property
     def _compiled(self) -> Any:
-        return self._what if _is_compiled(self._what) else wg.jit(self._what)
+        what: Any = self._what
+        return what if _is_compiled(what) else wg.jit(what)
 
     @property
     def _name(self) -> str:
