@@ -69,7 +69,7 @@ sanitize:
 lint: $(VENV)/with-test $(VENV)/with-lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyright --threads 2
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.circles
 	$(BIN)/python -m tools.counts
