@@ -18,6 +18,7 @@ from wengert.expect import checked
 from wengert.higher.primitive import Primitive
 from wengert.source import Source
 from wengert.tape import Instr, Lit
+from wengert.tracing.python.lines import definition
 
 Seed = int
 
@@ -335,6 +336,6 @@ def _rule_name(instr: Instr, rule: str) -> str:
     if rule == "pushforward" and rule not in rules:
         rule = "pullback"  # of which the pushforward is then made
     found = [r for k, r in rules.items() if k.startswith(rule)]
-    code = getattr(found[0], "__code__", None) if len(found) == 1 else None
-    where = f" ({code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno})" if code else ""
+    defined = definition(found[0]) if len(found) == 1 else None
+    where = f" ({defined.where})" if defined else ""
     return f"the {rule} of {name}{where} is wrong at its operands"

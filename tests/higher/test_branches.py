@@ -46,6 +46,7 @@ INFINITE = {  # of an array with an infinite element: their pullbacks multiply z
 }
 
 
+@pytest.mark.sampled(3, "a second each where the machine code is new")
 @pytest.mark.parametrize("name", INFINITE)
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 def test_in_a_batch_nothing_leaks_from_steps_that_are_not_taken(name: str) -> None:

@@ -27,7 +27,7 @@ def explanation() -> Any:
 def test_the_text_has_a_section_for_each_thing_that_is_known(explanation: Any) -> None:
     text = str(explanation)
     first, *_ = text.split("\n")
-    assert first.startswith("model: ") and "steps in" in first and "kernels" in first
+    assert first.startswith("gradient of model: ") and "steps in" in first and "kernels" in first
     for heading in ("lines, forward | backward", "kernels", "kept for the backward part", "branches taken"):
         assert f"\n{heading}\n" in text
     assert "y = np.tanh(w @ x)" in text and "> 100.0 was False" in text

@@ -122,7 +122,7 @@ def _as_exact_as(params: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
 
     ``wg.spec(shape)`` is float64 and parameters are float32, and who writes it means the shape. An array means what it
     is: with a float64 one the model computes in float64."""
-    own = {p.dtype for p in wg.tree.leaves(params) if hasattr(p, "dtype") and p.dtype.kind == "f"}
+    own = {p.dtype for p in wg.tree.leaves(params) if isinstance(p, np.ndarray) and p.dtype.kind == "f"}
     if len(own) != 1:
         return specs(xs)
     (dtype,), spec_type = own, type(wg.spec(()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -165,12 +164,11 @@ def _lies_in_c_order(gatherer: Gatherer, number: int) -> bool:
 
 def _returned(gatherer: Gatherer, copy: Any) -> tuple[str, int]:
     """The line on which the function returns what is copied: its only return, or the only one that names it."""
-    code = getattr(inspect.unwrap(gatherer.program.function), "__code__", None) if gatherer.program.function else None
-    if code is None:
+    defined = gatherer.program.defined_at
+    if defined is None:
         return "", 0
-    path, first = code.co_filename, code.co_firstlineno
-    lines = returns_of(path, first, code.co_name, _argument(gatherer, copy))
-    return path, lines[0] if len(lines) == 1 else first
+    lines = returns_of(defined.file, defined.line, defined.function, _argument(gatherer, copy))
+    return defined.file, lines[0] if len(lines) == 1 else defined.line
 
 
 def _instead_of_callback(why: str) -> str:

@@ -6,8 +6,6 @@ kernel is not known, since a pass has made another one of it, has none.
 
 from __future__ import annotations
 
-import ast
-import linecache
 import platform
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -30,7 +28,7 @@ from wengert.report.data import (
     StoredRow,
     ValueRow,
 )
-from wengert.report.loops import loop_around, unrolled
+from wengert.report.loops import loop_around, source_of, unrolled
 
 BACKWARD = ("tangent", "cotangent")
 MOST_NAMED = 4
@@ -488,28 +486,6 @@ def _total(costs: Iterable[Cost]) -> Cost:
     costs = list(costs)
     times = [c.time_s for c in costs if c.time_s is not None]
     return Cost(sum(times) if times else None, sum([c.flops for c in costs]), sum([c.moved_bytes for c in costs]))
-
-
-def source_of(path: str, lines: Iterable[int]) -> tuple[int, tuple[str, ...]]:
-    """Return the lines of a file's functions in which ``lines`` are, and the number of the first."""
-    text = linecache.getlines(path)
-    lines = [n for n in lines if 0 < n <= len(text)]
-    if not lines:
-        return 1, ()
-    first, last = min(lines), max(lines)
-    try:
-        nodes = [n for n in ast.walk(ast.parse("".join(text))) if isinstance(n, FUNCTIONS)]
-    except SyntaxError:  # a cell with commands of a notebook, say
-        nodes = []
-    for node in nodes:
-        end = node.end_lineno or node.lineno
-        if any(node.lineno <= n <= end for n in lines):
-            first = min([first, node.lineno, *[d.lineno for d in getattr(node, "decorator_list", ())]])
-            last = max(last, end)
-    return first, tuple([line.rstrip("\n") for line in text[first - 1 : last]])
-
-
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def about() -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -112,6 +112,25 @@ def returns_of(path: str, first: int, name: str, value: str = "") -> list[int]:
             elif not isinstance(node, FUNCTIONS):
                 todo += ast.iter_child_nodes(node)
     return [line for line, names_it in found if names_it] or [line for line, _ in found]
+
+
+def source_of(path: str, lines: Iterable[int]) -> tuple[int, tuple[str, ...]]:
+    """Return the lines of a file's functions in which ``lines`` are, and the number of the first."""
+    text = linecache.getlines(path)
+    lines = [n for n in lines if 0 < n <= len(text)]
+    if not lines:
+        return 1, ()
+    first, last = min(lines), max(lines)
+    try:
+        nodes = [n for n in ast.walk(ast.parse("".join(text))) if isinstance(n, FUNCTIONS)]
+    except SyntaxError:  # a cell with commands of a notebook, say
+        nodes = []
+    for node in nodes:
+        end = node.end_lineno or node.lineno
+        if any(node.lineno <= n <= end for n in lines):
+            first = min([first, node.lineno, *[d.lineno for d in getattr(node, "decorator_list", ())]])
+            last = max(last, end)
+    return first, tuple([line.rstrip("\n") for line in text[first - 1 : last]])
 
 
 def _fixed(loop: ast.AST) -> int:

@@ -14,7 +14,6 @@ import linecache
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -169,12 +168,15 @@ class Profiler:
 
     def __init__(self, what: Program | Jit | Callable[..., Any] | None) -> None:
         self._what = what
+        self._made: Any = None
         self._open: list[tuple[Timing, Profile, float]] = []
 
-    @cached_property
+    @property
     def _compiled(self) -> Any:
         what: Any = self._what
-        return what if _is_compiled(what) else wg.jit(what)
+        if self._made is None and not _is_compiled(what):
+            self._made = wg.jit(what)
+        return self._made or what
 
     @property
     def _name(self) -> str:

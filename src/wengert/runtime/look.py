@@ -29,7 +29,7 @@ from wengert.runtime.specialisation import Compiled, Specialisation
 from wengert.source import Source
 from wengert.tape import Atom, Instr, Tape, Var, structure
 from wengert.tracing import foreign
-from wengert.tracing.python.lines import first_line
+from wengert.tracing.python.lines import definition
 from wengert.tracing.signature import Array, Number, Scalar, Signature, signature_of
 
 MOST_LINES = 3
@@ -298,8 +298,8 @@ def _difference(jit: Jit, new: Signature, old: Signature) -> tuple[int, str]:
 
 def _function(jit: Jit) -> str:
     """The user's function that a jit compiles, with its line."""
-    code = getattr(inspect.unwrap(jit.__wrapped__), "__code__", None)
-    return jit.__name__ if code is None else f"{jit.__name__} at {first_line(code).where}"
+    defined = definition(jit.__wrapped__)
+    return jit.__name__ if defined is None else f"{jit.__name__} at {defined.where}"
 
 
 def _argument(jit: Jit, signature: Signature, k: int) -> str:

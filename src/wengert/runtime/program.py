@@ -28,9 +28,11 @@ from wengert.runtime.assemble import KernelInfo, Linked, assemble, checks
 from wengert.runtime.nonfinite import look, raise_if_made
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
+from wengert.source import Source
 from wengert.tape import Aval, Capture, Tape, has_effects
 from wengert.tracebacks import fold
 from wengert.tracing import foreign
+from wengert.tracing.python.lines import definition
 from wengert.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -99,6 +101,11 @@ class Program:
             self._build(in_strides, is_fast, donated)
         else:
             self._reference = Reference(tape)
+
+    @property
+    def defined_at(self) -> Source | None:
+        """Where the user's function is defined; None if it is not known."""
+        return definition(self.function)
 
     def _build(self, in_strides: Sequence[tuple[int, ...] | None], is_fast: bool, donated: Sequence[int]) -> None:
         self.linked = assemble(

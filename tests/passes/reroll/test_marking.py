@@ -68,6 +68,7 @@ def unread(f: Any, a: Any) -> Any:
     return wg.grad(f)(a) == 0
 
 
+@pytest.mark.sampled(3, "a second and a half each where the machine code is new")
 @pytest.mark.parametrize("f", LOOPS, ids=[f.__name__ for f in LOOPS])
 def test_an_infinite_derivative_does_not_count_where_nothing_is_read(f: Any) -> None:
     a = np.where(unread(f, A), 0.0, A)

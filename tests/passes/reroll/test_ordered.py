@@ -123,6 +123,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
 ]
 
 
+@pytest.mark.sampled(4, "two seconds each where the machine code is new")
 @pytest.mark.parametrize(("f", "args", "most"), CASES, ids=[f.__name__ for f, _, _ in CASES])
 def test_loops_over_slices_of_an_array_that_is_written(f: Any, args: Any, most: int) -> None:
     every = tuple(range(len(args)))
@@ -138,6 +139,7 @@ def test_loops_over_slices_of_an_array_that_is_written(f: Any, args: Any, most: 
         np.testing.assert_array_equal(again, a)
 
 
+@pytest.mark.sampled(2, "a second each where the machine code is new")
 @pytest.mark.parametrize(("f", "args", "most"), CASES[:4], ids=[f.__name__ for f, _, _ in CASES[:4]])
 def test_forward_mode_and_second_order(f: Any, args: Any, most: int) -> None:
     direction = tuple([np.cos(np.arange(a.size)).reshape(a.shape) * 1e-2 for a in args])
@@ -223,6 +225,7 @@ def test_rows_of_a_sparse_matrix_are_padded_tables() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
+@pytest.mark.sampled(2, "three seconds each where the machine code is new")
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 def test_other_dtypes(dtype: Any) -> None:
     n = 60

@@ -69,6 +69,7 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(3, "a second and a half each where the machine code is new")
 @pytest.mark.parametrize(("f", "args"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_a_family_of_products_is_one_product(f: Any, args: Any) -> None:
     tape = wg.trace(f)(*args)

@@ -36,6 +36,7 @@ def again_and_again(make: Callable[[Any], Callable[..., Any]], settings: Any, *a
 X = np.linspace(0.3, 1.7, 6)
 
 
+@pytest.mark.sampled(3, "a seventh of a second each")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_called_again_with_other_values(name: str) -> None:
     f, args = PROGRAMS[name](np)

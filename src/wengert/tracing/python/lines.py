@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import CodeType, FrameType
 
@@ -20,6 +21,12 @@ def line_of(frame: FrameType, line: int) -> Source:
 def first_line(code: CodeType) -> Source:
     """Return where the definition of a function begins, which is the same of a copy that has other code."""
     return Source(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def definition(f: object) -> Source | None:
+    """Return where the definition of a function begins, of the one behind decorators; None for what has no code."""
+    code = getattr(inspect.unwrap(f) if callable(f) else f, "__code__", None)
+    return None if code is None else first_line(code)
 
 
 class Lines:
