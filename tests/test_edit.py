@@ -204,3 +204,18 @@ def test_whole_numbers_have_no_margins() -> None:
     n = np.arange(3)
     t = wg.trace(lambda n: np.max(np.maximum(n, 1)) + np.sort(n)[0] + np.argmax(n) + (n // 2)[0])(n)
     assert edit.margins(t, t.instrs)[1] == []
+
+
+def test_unrolled_steps_print_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    def printing(x: Any) -> Any:
+        def body(i: Any, c: Any) -> Any:
+            wg.print("c is {}", c)
+            return np.sin(c)
+
+        return wg.fori_loop(0, 2, body, x)
+
+    tape = wg.trace(printing)(1.0)
+    capsys.readouterr()
+    unrolled = wg.edit.unroll(tape, 1.0)
+    assert [i.op.name for i in unrolled.instrs].count("sin") == 2
+    assert all(not i.op.shows for i in unrolled.instrs) and capsys.readouterr().out == ""

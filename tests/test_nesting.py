@@ -159,7 +159,7 @@ REFUSED = (
     "made outside of",
     "order of an array in memory",
 )
-"""What docs/limits-in-full.md says of arrays that are not differentiated, or shared."""
+"""The messages that docs/limits-in-full.md has for arrays that are not differentiated, or shared."""
 
 
 def check_all(nests: list[Nest]) -> None:

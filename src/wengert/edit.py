@@ -16,7 +16,7 @@ checks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -41,6 +41,7 @@ from wengert.tape import (
     key_of,
     may_be_one,
     tapes_in,
+    without_shows,
 )
 
 Array = ArrayLike
@@ -420,12 +421,16 @@ def play(tape: Tape, *inputs: Array) -> dict[Atom, Any]:
     >>> [float(values[instr.outs[0]]) for instr in tape.instrs]
     [1.0, 2.0]
     """
-    if len(inputs) != len(tape.inputs):
-        raise ShapeError(message(f"play: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))
+    _check_count("play", tape, inputs)
     for k, (x, v) in enumerate(zip(inputs, tape.inputs, strict=True)):
         if np.shape(x) != v.aval.shape and not tape.any_length:
             raise ShapeError(message(f"play: input {k} is {given(x)}; {tape.name} takes {v.aval}"))
     return played(tape, *inputs)
+
+
+def _check_count(what: str, tape: Tape, inputs: Sequence[Any]) -> None:
+    if len(inputs) != len(tape.inputs):
+        raise ShapeError(message(f"{what}: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))
 
 
 def played(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
@@ -446,7 +451,7 @@ def unroll(tape: Tape, *inputs: Array) -> Tape:
     """Return the tape without its loops and branches: each iteration and the branch that ``inputs`` take, as steps.
 
     What decided stays as a guard. It is made for inspection: every value of the run is held meanwhile, and the tape is
-    as long as the run. Steps of solvers (roots, integrals) stay as they are.
+    as long as the run. Steps of solvers (roots, integrals) stay as they are; those that print or watch are left out.
 
     Parameters
     ----------
@@ -464,8 +469,8 @@ def unroll(tape: Tape, *inputs: Array) -> Tape:
     >>> [instr.op.name for instr in wg.edit.unroll(tape, 1.0).instrs]
     ['slice', 'sin', 'slice', 'sin', 'slice', 'sin']
     """
-    if len(inputs) != len(tape.inputs):
-        raise ShapeError(message(f"unroll: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))
+    _check_count("unroll", tape, inputs)
+    tape = without_shows(tape)
     values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
     values.update([(c.var, c.array) for c in tape.captures])
     builder = Builder()

@@ -51,6 +51,20 @@ def test_which_operands_are_numbers_is_no_keyword_of_the_users() -> None:
 # ----------------------------------------------------------------------------------------------- the user's code
 
 
+def test_an_edit_of_what_the_code_reads_is_seen_without_another_trace() -> None:
+    """The code runs at every call, so nothing that it reads has to be watched."""
+    scale = {"by": 2.0}
+
+    @wg.primitive
+    def scaling(x: Any) -> Any:
+        return scale["by"] * np.asarray(x)
+
+    compiled = wg.jit(lambda x: np.sum(scaling(x)))
+    assert compiled(X) == 2.0 * np.sum(X)
+    scale["by"] = 5.0
+    assert compiled(X) == 5.0 * np.sum(X) and compiled.stats()["traces"] == 1
+
+
 def test_the_type_rule_stands_in_for_a_run() -> None:
     runs: list[Any] = []
 

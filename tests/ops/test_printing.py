@@ -1,4 +1,4 @@
-"""What a run shows to people: held while its path is in doubt, dropped where steps are run once more."""
+"""Texts that a run shows to people are held while its path is in doubt, and dropped where steps run once more."""
 
 from __future__ import annotations
 

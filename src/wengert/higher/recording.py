@@ -162,7 +162,7 @@ def _run(
         recording = record_call(call, inputs, name=name, concrete=False, why_abstract=NO_VALUE)
     except (WengertError, WalkAgain):
         raise
-    except Exception as error:
+    except Exception as error:  # any: it is the user's body that raises
         if not decisions.made:
             raise
         raise _of_one_path(name, decisions, error) from error

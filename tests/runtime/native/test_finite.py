@@ -11,7 +11,7 @@ from wengert.runtime import _native
 
 
 class Owner:
-    """What an executable asks: it notes the finds."""
+    """A stand-in for the program that an executable asks: it notes the finds."""
 
     def __init__(self, executable: Any, checks: list[Any]) -> None:
         self.executable, self.checks, self.finds = executable, checks, list[Any]()
