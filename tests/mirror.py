@@ -39,6 +39,8 @@ COVERED = [
         "report/command/__init__.py"),
     row("tests/of_scipy/sparse/test_methods.py", "imports: each file's functions are tested in the file of its name",
         "of_scipy/sparse/__init__.py"),
+    row("tests/native/test_contexts.py", "each test is run with the compiled module and with its Python form",
+        "pure/context.py", "pure/contexts.py"),
     row(
         "tests/ops/test_ops.py",
         "one checker runs every op of one table: value, both modes, second order, batches, native code, dtypes",

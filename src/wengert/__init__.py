@@ -10,6 +10,9 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 
 from typing import TYPE_CHECKING, Any
 
+from wengert import extension  # noqa: F401  # first: it says which modules are compiled
+
+# isort: split
 from wengert import config, edit, errors, expect, of_scipy, ops, tree  # noqa: F401  # of_scipy waits for SciPy
 from wengert.api.branches import checkpoint, cond, joined, switch
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
