@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint docs format bench bench-npbench clean
+.PHONY: demo test test-deep test-hosts test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint docs format bench bench-npbench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -37,11 +37,24 @@ $(PACKAGES)/installed: pyproject.toml CMakeLists.txt
 	$(PACKAGES)/bin/python -m pip --quiet install --editable . --group packages
 	touch $@
 
+# The pages of docs/hosts, the doctests of wengert.hosts and the tests in tests/hosts, with the real libraries: they are
+# heavy, and have an environment of their own.
+HOSTS := .venv-hosts
+
+test-hosts: $(HOSTS)/installed
+	HYPOTHESIS_PROFILE=few $(HOSTS)/bin/pytest -n auto --dist worksteal $(or $(TESTS),src/wengert/hosts tests/hosts docs/hosts)
+
+$(HOSTS)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/*/native/*)
+	$(PYTHON) -m venv $(HOSTS)
+	$(HOSTS)/bin/python -m pip --quiet install --upgrade "pip>=25.1"
+	$(HOSTS)/bin/python -m pip --quiet install --editable . --group hosts
+	touch $@
+
 # Every kernel that these tests make, on operands that are hard to get right: codegen/verify.py.
 test-verify: $(VENV)/with-test
 	WENGERT_VERIFY=1 HYPOTHESIS_PROFILE=few $(BIN)/pytest -n auto -m "not deep" tests/codegen tests/acceptance tests/passes tests/nn tests/ops
 
-test-all: test test-deep test-verify test-mutants
+test-all: test test-deep test-hosts test-verify test-mutants
 
 # The tests of machine code as on a machine with AVX2 alone.
 test-narrow: $(VENV)/with-test
@@ -91,7 +104,7 @@ bench-npbench: $(VENV)/with-bench
 	$(BIN)/python -m benchmarks.bench_npbench $(or $(NPBENCH),$(error NPBENCH=folder says where a clone of NPBench is))
 
 clean:
-	rm -rf $(VENV) .venv-sanitize .venv-wheels $(PACKAGES) build dist docs/_build docs/reference/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-sanitize .venv-wheels $(HOSTS) $(PACKAGES) build dist docs/_build docs/reference/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.

@@ -38,13 +38,16 @@ def test_what_is_returned_goes_by_the_name_of_the_function() -> None:
     assert "area" in repr(wg.jit(area))
 
 
-MODULES = ("", "config", "edit", "errors", "expect", "graph", "graph.search", "nn", "ode", "ops", "optimize", "report")
+MODULES = (
+    "", "config", "edit", "errors", "expect", "graph", "graph.search", "hosts", "nn", "ode", "ops", "optimize",
+    "report",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*MODULES, "tree"])
 def test_a_module_shows_the_names_alone_that_are_public_on_purpose(name: str) -> None:
     module = importlib.import_module(f"wengert.{name}".rstrip("."))
-    packages = {"graph", "nn", "ode", "optimize", "report"} if not name else set()
+    packages = {"graph", "hosts", "nn", "ode", "optimize", "report"} if not name else set()
     if not name:
         packages.add("print")  # not in __all__, since import * would hide Python's
     assert len(set(module.__all__)) == len(module.__all__)

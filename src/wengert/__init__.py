@@ -40,6 +40,7 @@ from wengert.tree import register
 
 if TYPE_CHECKING:  # so that editors know the names, and say where there is none
     from wengert import graph as graph
+    from wengert import hosts as hosts
     from wengert import nn as nn
     from wengert import ode as ode
     from wengert import optimize as optimize
@@ -49,7 +50,7 @@ if TYPE_CHECKING:  # so that editors know the names, and say where there is none
     __version__: str
 
 # Imported when they are asked for: who differentiates needs none of them.
-_ON_TOP = ("graph", "nn", "ode", "optimize", "report")
+_ON_TOP = ("graph", "hosts", "nn", "ode", "optimize", "report")
 _IN_REPORT: tuple[str, ...] = (
     "digits",
     "explain",
