@@ -18,6 +18,7 @@ from wengert.api.branches import checkpoint, cond, joined, switch
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.finding import find_nans
 from wengert.api.implicit import implicit
+from wengert.api.installation import doctor
 from wengert.api.loops import fori_loop, while_loop
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
@@ -143,6 +144,7 @@ __all__ = [
     # trust
     "check_derivatives",
     "interceptions",
+    "doctor",
     "config",
     "set_threads",
     "get_threads",

@@ -18,7 +18,7 @@ import pytest
 
 from tests.codegen.new_kernels import PROGRAM, call, code_of, factor, new_nest, python, run_program
 from wengert import config
-from wengert.codegen import cache, compiler
+from wengert.codegen import cache, cache_folder, compiler
 from wengert.codegen.nests.emit import emit
 from wengert.codegen.target import target
 from wengert.errors import CacheWarning
@@ -371,7 +371,7 @@ def test_code_was_read_from_a_folder_that_others_may_write(folder: Path, open_to
 def test_the_users_own_folder_is_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under a loose umask earlier versions made it open to others; files that they may have written are not read."""
     monkeypatch.setattr(config, "cache_dir", None)
-    monkeypatch.setattr(cache, "_users_path", lambda: folder)
+    monkeypatch.setattr(cache_folder, "users_folder", lambda: folder)
     folder.mkdir()
     folder.chmod(0o777)
     private, planted = whole(folder / f"{KEY.hex()}.o"), whole(folder / f"{KEY[::-1].hex()}.o")
@@ -436,7 +436,7 @@ def test_the_folder_could_be_exchanged(folder: Path) -> None:
 def test_what_the_users_own_folder_is_linked_to_is_not_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be a folder for all, such as /tmp."""
     monkeypatch.setattr(config, "cache_dir", None)
-    monkeypatch.setattr(cache, "_users_path", lambda: folder)
+    monkeypatch.setattr(cache_folder, "users_folder", lambda: folder)
     room = folder.parent / "room"
     room.mkdir()
     room.chmod(0o1777)

@@ -34,6 +34,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from wengert import config
+from wengert.codegen.cache_folder import cache_folder
 from wengert.codegen.target import Target
 from wengert.errors import CacheWarning, message
 
@@ -68,24 +69,10 @@ class Folder(NamedTuple):
     fd: int
 
 
-def _path() -> Path | None:
-    """Return the path where compiled kernels are kept, or None if they are kept nowhere."""
-    if config.cache_dir is None:
-        return _users_path()
-    return Path(config.cache_dir) if config.cache_dir else None
-
-
-@cache
-def _users_path() -> Path:
-    from platformdirs import user_cache_path  # takes longer to import than a small program to load
-
-    return user_cache_path("wengert")
-
-
 @contextmanager
 def _opened(is_made: bool = False) -> Iterator[Folder | None]:
     """Open the folder (``is_made``: make it first); None if there is none, or others may have put things there."""
-    path, fd = _path(), None
+    path, fd = cache_folder(), None
     if path is not None:
         with suppress(OSError):
             if is_made:

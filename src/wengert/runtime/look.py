@@ -17,7 +17,6 @@ import numpy as np
 
 from wengert import passes, tree
 from wengert.ad.activity import Activity, reasons
-from wengert.codegen.lower import supports
 from wengert.errors import WengertError
 from wengert.notes import Notes, Unrolled, taken
 from wengert.ops.control import Expected, GuardMiss, guard, values_of
@@ -84,6 +83,8 @@ class Look(NamedTuple):
         one, or if it is not known, since passes have changed one of the steps."""
         if self.program is None:
             return ""
+        from wengert.codegen.lower import supports  # here: codegen takes long to import
+
         before = passes.BEFORE_KERNELS[: passes.BEFORE_KERNELS.index(passes.fuse)]
         return why_apart(passes.run(self.program.tape, before, supports), supports, first, second)
 

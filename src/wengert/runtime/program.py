@@ -1,5 +1,7 @@
 """Programs: a tape compiled to machine code over one planned arena, which can be called.
 
+Without machine code (``config.native`` is off) the references run the tape, step by step: :mod:`.reference`.
+
 A program is immutable: several threads may run it at once, each run has its own arena. Results never share memory with
 arguments, captured arrays or each other.
 """
@@ -7,24 +9,26 @@ arguments, captured arrays or each other.
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
+from itertools import repeat
+from operator import setitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert import config, tree
-from wengert.codegen.lowered import lowered_tape
-from wengert.codegen.target import target
 from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
 from wengert.expect import given
 from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss, nonzero
 from wengert.ops.printing import held
+from wengert.passes.donation import pairs_of
 from wengert.passes.number_guards import without_guards
 from wengert.passes.plan.places import Plan, PlanStep
-from wengert.runtime import _native, threadpool, timing
-from wengert.runtime.assemble import KernelInfo, Linked, assemble, checks
+from wengert.runtime import _native, machine_code, threadpool, timing
+from wengert.runtime.bound import BoundReference
 from wengert.runtime.nonfinite import look, raise_if_made
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
@@ -37,6 +41,7 @@ from wengert.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
     from wengert.passes.memory import Memory
+    from wengert.runtime.assemble import KernelInfo, Linked
 
 
 class NativeMiss(GuardError):
@@ -96,11 +101,14 @@ class Program:
         self._making = tuple(in_strides), is_fast, tuple(donated)
         self._checked: list[PlanStep] = []  # the step of each of the executable's checks
         self._reference: Reference | None = None
-        if config.native:
+        self._pairs: tuple[tuple[int, int], ...] = ()  # the outputs that the references write over inputs, and these
+        if machine_code.load():
             threadpool.register()
             self._build(in_strides, is_fast, donated)
         else:
+            machine_code.say_once()
             self._reference = Reference(tape)
+            self._pairs = pairs_of(tape, donated)
 
     @property
     def defined_at(self) -> Source | None:
@@ -108,6 +116,8 @@ class Program:
         return definition(self.function)
 
     def _build(self, in_strides: Sequence[tuple[int, ...] | None], is_fast: bool, donated: Sequence[int]) -> None:
+        from wengert.runtime.assemble import assemble  # here: it needs llvmlite
+
         self.linked = assemble(
             self._whole(),
             in_strides,
@@ -123,6 +133,10 @@ class Program:
     def _make_checks(self) -> None:
         """Tell the executable what its steps write, so that it can look for NaNs there. The runtime asks for this when
         a run looks for the first time; the kernels and the plan stay."""
+        from wengert.codegen.lowered import lowered_tape
+        from wengert.codegen.target import target
+        from wengert.runtime.assemble import checks
+
         assert self.executable is not None
         looked_at = checks(lowered_tape(self._whole(), target(), *self._making), self.kernels)
         self._checked = [step for step, _ in looked_at]
@@ -177,7 +191,7 @@ class Program:
         Raises StructureError for a program that is not native."""
         if self.plan is None:
             raise StructureError(
-                message(f"{self.tape.name}: only native programs have a plan; wengert.config.native is off")
+                message(f"{self.tape.name}: NumPy runs this program, without a plan: {machine_code.why_none()}")
             )
         from wengert.passes.memory import memory  # imported only here, since no run needs it
 
@@ -195,16 +209,29 @@ class Program:
 
     def _run(self, inputs: Sequence[Any], captures: Sequence[Any] | None) -> list[Any]:
         if self.executable is None:
-            assert self._reference is not None
-            if _native.finding.mode:
-                look(self.tape, inputs, captures, self.function)
-            return self._reference.run(inputs, captures)
+            results = self._answer(inputs, captures)
+            return self._over_donated(results, inputs) if self._pairs else results
         if self._captures_vary:
             inputs = [*inputs, *(captures if captures is not None else [c.array for c in self.tape.captures])]
         try:
             return self.executable.run(inputs)
         except NativeMiss as miss:
             raise self.missed(*miss.args) from None
+
+    def _answer(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
+        """Return the outputs as the references have them."""
+        assert self._reference is not None
+        if _native.finding.mode:
+            look(self.tape, inputs, captures, self.function)
+        return self._reference.run(inputs, captures)
+
+    def _over_donated(self, results: list[Any], inputs: Sequence[Any]) -> list[Any]:
+        """Write results over the inputs that were donated for them, and return these in their place. All steps are
+        done by then, so no error leaves a part of them written; nor does an interrupt, which waits for Python code."""
+        given = [(k, inputs[n]) for k, n in self._pairs if type(inputs[n]) is np.ndarray and inputs[n].flags.carray]
+        targets = {k: x for k, x in given if x.ndim}
+        deque(map(setitem, targets.values(), repeat(...), [results[k] for k in targets]), maxlen=0)
+        return [targets.get(k, x) for k, x in enumerate(results)]
 
     def run_recorded(
         self, inputs: Sequence[Any], captures: Sequence[Any] | None = None, recorded: Tape | None = None
@@ -271,26 +298,30 @@ class Program:
         array([10.,  4.])
         """
         try:
-            if self.executable is None:
-                raise StructureError(
-                    message(f"{self.tape.name}: only native programs are bound; wengert.config.native is off")
-                )
-            self.executable.owner = lambda: self  # what is bound may outlive this object, and asks it about NaNs
             inputs = self._inputs(args, kwargs)
-            if self._captures_vary:
-                inputs += [c.array for c in self.tape.captures]
             if out is None:
                 targets = [np.empty(a.aval.shape, a.aval.dtype) for a in self.tape.outputs]
                 out = self._result(targets)
             else:
                 targets = targets_of(out, self.tape)
             try:
+                if self.executable is None:
+                    return BoundReference(self._answer_bound, self.tape, inputs, targets, out)
+                self.executable.owner = lambda: self  # what is bound may outlive this object, and asks it about NaNs
+                if self._captures_vary:
+                    inputs += [c.array for c in self.tape.captures]
                 return self.executable.bind(inputs, None, targets, out)
             except ValueError as error:
                 raise LayoutError(message(f"{self.tape.name}: {error}")) from None
         except Exception as error:  # any: it goes on, with a shorter traceback
             fold(error)
             raise
+
+    def _answer_bound(self, inputs: Sequence[Any]) -> list[Any]:
+        try:
+            return held(self._answer, inputs) if self.holds else self._answer(inputs)
+        except GuardMiss as miss:
+            raise guard_error(self.tape, miss) from None
 
     def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Check the arguments, and return the arrays among them."""

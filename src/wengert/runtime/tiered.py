@@ -21,7 +21,7 @@ from typing import Any
 
 from wengert import config, passes
 from wengert.ops.op import Op
-from wengert.runtime import _native
+from wengert.runtime import _native, machine_code
 from wengert.runtime.nonfinite import look
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
@@ -74,6 +74,8 @@ class TieredProgram:
     def _count_a_run(self) -> None:
         self._spent += self._seconds
         if not config.native:
+            if self._spent >= ADOPT * self._price:
+                machine_code.say_once()
             return
         if not config.tiered or self._spent >= ADOPT * self._price:
             program = self._awaited() or self._compiled()
@@ -82,6 +84,7 @@ class TieredProgram:
             self.program = program  # last: another thread may be at it
             self._reference, self._thread = None, None
         elif self._spent >= BEGIN * self._price and self._thread is None and _processors() > 1:
+            machine_code.load()
             thread = threading.Thread(target=self._begin, name="wengert compiles")
             thread.start()
             self._thread = thread  # last: it may be interrupted before

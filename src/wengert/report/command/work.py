@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -71,18 +68,9 @@ def _times(f: Callable[..., Any], call: TargetCall, seconds: float) -> dict[str,
     return {"first_s": first, "least_s": min(durations), "median_s": median, "calls": len(durations)}
 
 
-def cache_folder() -> Path | None:
-    """Return where compiled kernels are kept; None if they are kept nowhere."""
-    if wg.config.cache_dir is not None:
-        return Path(wg.config.cache_dir) if wg.config.cache_dir else None
-    from platformdirs import user_cache_path
-
-    return user_cache_path("wengert")
-
-
 def cache() -> dict[str, Any]:
     """Return the folder of the cache, how many kernels are in it, and their bytes."""
-    folder, files = cache_folder(), _kernels()
+    folder, files = wg.doctor(self_test=False).cache, _kernels()
     return {
         "folder": None if folder is None else str(folder),
         "entries": len(files),
@@ -100,59 +88,10 @@ def clear_cache() -> dict[str, Any]:
 
 
 def _kernels() -> list[Path]:
-    folder = cache_folder()
+    folder = wg.doctor(self_test=False).cache
     return sorted(folder.glob("*.o")) if folder is not None and folder.is_dir() else []
 
 
 def doctor() -> list[dict[str, Any]]:
     """Return what was looked at: its name, what was found, whether it is right, and what to do if not."""
-    import llvmlite
-    import scipy
-
-    def row(name: str, found: str, is_right: bool = True, instead: str = "") -> dict[str, Any]:
-        return {"what": name, "found": found, "is_right": is_right, "instead": "" if is_right else instead}
-
-    folder = cache_folder()
-    return [
-        row("wengert", wg.__version__),
-        row("Python", f"{platform.python_version()}, {sys.executable}"),
-        row("NumPy", np.__version__, np.lib.NumpyVersion(np.__version__) >= "2.0.0", "pip install 'numpy>=2'"),
-        row("SciPy", scipy.__version__),
-        row("llvmlite", llvmlite.__version__),
-        row("processor", f"{platform.machine()}, {os.cpu_count()} of them; target {wg.config.target or 'this one'}"),
-        row("machine code", "on" if wg.config.native else "off", wg.config.native, "unset WENGERT_NATIVE"),
-        row("threads", str(wg.get_threads())),
-        row("BLAS", _blas()),
-        row("cache", str(folder), *_writable(folder)),
-        row("self-test", *_self_test()),
-    ]
-
-
-def _blas() -> str:
-    config: Any = np.show_config(mode="dicts")
-    blas = config.get("Build Dependencies", {}).get("blas", {})
-    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
-
-
-def _writable(folder: Path | None) -> tuple[bool, str]:
-    if folder is None:
-        return True, ""
-    nearest = next(path for path in (folder, *folder.parents) if path.exists())
-    return os.access(nearest, os.W_OK), "set WENGERT_CACHE_DIR to a folder that can be written"
-
-
-def _self_test() -> tuple[str, bool, str]:
-    """Compare a compiled gradient with central differences."""
-    instead = "please report this, with what is printed above"
-    try:
-        w, x, h = np.linspace(-1, 1, 12).reshape(3, 4), np.linspace(0.1, 0.7, 4), 1e-6
-
-        def f(x: Any) -> Any:
-            return np.sum(np.tanh(w @ x) ** 2)
-
-        got = wg.jit(wg.grad(f))(x)
-        want = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(4)]
-        error = float(np.max(np.abs(got - want)))
-    except Exception as error:  # whatever is wrong with the installation
-        return f"{type(error).__name__}: {error}", False, instead
-    return f"a compiled gradient, {error:.0e} from differences", error < 1e-7, instead
+    return [row._asdict() for row in wg.doctor().looked]
