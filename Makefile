@@ -34,7 +34,7 @@ test-packages: $(PACKAGES)/installed
 $(PACKAGES)/installed: pyproject.toml CMakeLists.txt
 	$(PYTHON) -m venv $(PACKAGES)
 	$(PACKAGES)/bin/python -m pip --quiet install --upgrade "pip>=25.1"
-	$(PACKAGES)/bin/python -m pip --quiet install --editable . --group packages
+	$(PACKAGES)/bin/python -m pip --quiet install --editable ".[native]" --group packages
 	touch $@
 
 # The pages of docs/hosts, the doctests of wengert.hosts and the tests in tests/hosts, with the real libraries: they are
@@ -47,7 +47,7 @@ test-hosts: $(HOSTS)/installed
 $(HOSTS)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/*/native/*)
 	$(PYTHON) -m venv $(HOSTS)
 	$(HOSTS)/bin/python -m pip --quiet install --upgrade "pip>=25.1"
-	$(HOSTS)/bin/python -m pip --quiet install --editable . --group hosts
+	$(HOSTS)/bin/python -m pip --quiet install --editable ".[native]" --group hosts
 	touch $@
 
 # Every kernel that these tests make, on operands that are hard to get right: codegen/verify.py.
@@ -113,7 +113,7 @@ clean:
 $(VENV)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/*/native/*)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
-	$(PIP) install $(INSTALL_FLAGS) --editable ".[demo]"
+	$(PIP) install $(INSTALL_FLAGS) --editable ".[native,demo]"
 	$(BIN)/python -m compileall -q src/wengert
 	touch $@
 

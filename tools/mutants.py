@@ -84,7 +84,7 @@ ELSEWHERE = "elsewhere: "
 
 PRELOADED = (
     *("numpy", "scipy", "scipy.special", "scipy.linalg", "scipy.fft", "scipy.linalg.cython_blas", "optree", "mpmath"),
-    *("scipy.linalg.cython_lapack", "llvmlite.binding", "platformdirs", "hypothesis", "hypothesis.extra.numpy"),
+    *("scipy.linalg.cython_lapack", "llvmlite.binding", "hypothesis", "hypothesis.extra.numpy"),
     *("_pytest.doctest", "_pytest.assertion.rewrite", "numpy.testing", "scipy.stats", "scipy.signal"),
 )
 MANY = 8

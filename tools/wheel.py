@@ -87,9 +87,10 @@ def installed(oldest: bool) -> Path:
     if mark.exists() and mark.read_text() == str(wheel):
         return python
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    versions = lowest(project["dependencies"]) if oldest else []
+    native = project["optional-dependencies"]["native"]
+    versions = lowest([*project["dependencies"], *native]) if oldest else []
     _run("wheel", *pip, "--force-reinstall", "--no-deps", wheel)
-    _run("what it needs", *pip, "--group", "core-test", wheel, *versions)
+    _run("what it needs", *pip, "--group", "core-test", wheel, *native, *versions)
     mark.write_text(str(wheel))
     return python
 

@@ -118,9 +118,7 @@ def doctor(self_test: bool = True) -> Installation:
     if self_test:
         looked.append(_tested())
     rows = tuple([row._replace(instead="") if row.is_right else row for row in looked])
-    return Installation(
-        installed.pop("wengert") or "", setting, why, machine_code.needed(), installed, folder, rows
-    )
+    return Installation(installed.pop("wengert") or "", setting, why, machine_code.needed(), installed, folder, rows)
 
 
 def _version(name: str) -> str | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from operator import index
 from types import GenericAlias
 from typing import Any
 
@@ -45,26 +46,29 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'wengert.runtime._native' has no attribute {name!r}")
 
 
+_everywhere = 0
+
+
 class Finding(threading.local):
     """Whether runs look for NaNs: 0 not at all, 1 for NaNs, 2 for infinities too."""
 
     here: int = -1
     """In this thread; -1: as everywhere."""
-    _everywhere = [0]
 
     @property
     def everywhere(self) -> int:
         """In threads that have not said anything."""
-        return self._everywhere[0]
+        return _everywhere
 
     @everywhere.setter
     def everywhere(self, mode: int) -> None:
-        self._everywhere[0] = mode
+        global _everywhere
+        _everywhere = mode
 
     @property
     def mode(self) -> int:
         """How this thread looks."""
-        return self.here if self.here >= 0 else self._everywhere[0]
+        return self.here if self.here >= 0 else _everywhere
 
 
 finding = Finding()
@@ -122,9 +126,10 @@ def set_threads(n: int) -> None:
     NumPy's BLAS has threads of its own, which this does not change.
     """
     global _threads
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"the number of threads is {n!r}; expected a whole number of at least 1")
-    _threads = n
+    number = index(n)
+    if number < 1:
+        raise ValueError("the number of threads is at least 1")
+    _threads = number
 
 
 def get_threads() -> int:

@@ -69,7 +69,7 @@ def load() -> bool:
             import llvmlite.binding  # noqa: F401  # for who imports it below
         except (ImportError, OSError) as error:  # OSError: its library is there, and does not fit
             _Known.missing = f"llvmlite cannot be imported: {error}"
-            vars(config)["native"] = False  # past the listener, which is for the user's wish
+            config.__dict__["native"] = False  # past the listener, which is for the user's wish
             return False
         from wengert.runtime import assemble  # noqa: F401
 
@@ -92,10 +92,10 @@ def _wish(is_native: object) -> None:
     """Take the user's word for ``config.native``. Raises ConfigError if there can be no machine code."""
     _Known.is_wanted = bool(is_native)
     if is_native and _Known.missing:
-        vars(config)["native"] = False
+        config.__dict__["native"] = False
         raise ConfigError(message(f"config.native: there is no machine code here: {_Known.missing}", tries=[INSTALL]))
 
 
 config._listeners["native"] = _wish
 if _Known.missing:
-    vars(config)["native"] = False
+    config.__dict__["native"] = False
