@@ -39,7 +39,7 @@ def test_every_name_has_a_python_form_or_an_error(native: ModuleType) -> None:
         with pytest.raises(ConfigError, match=rf"{name} is of machine code(.|\n)*wg.doctor\(\)"):
             getattr(native, name)
     names = stub_names()
-    assert of_machine_code < names and all([hasattr(native, name) for name in names - of_machine_code])
+    assert of_machine_code < names and all(hasattr(native, name) for name in names - of_machine_code)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = native.nothing
 
