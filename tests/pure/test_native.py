@@ -54,7 +54,7 @@ def test_a_dispatcher_asks_the_subclass_at_every_call(native: ModuleType) -> Non
     assert answering._entries == () and answering._forget() is None
     answering._finds_nans = True
     assert answering() == ((), {}, 2) and native.finding.mode == 0 and answering.calls == 2
-    assert Answering[int]
+    assert Answering.__class_getitem__(int).__origin__ is Answering
 
 
 def test_finding_is_of_a_thread(native: ModuleType) -> None:

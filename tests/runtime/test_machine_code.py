@@ -106,7 +106,7 @@ assert wg.jit(wg.grad(np.sin))(0.0) == 1.0 and not wg.config.native
 def test_the_reason_and_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "native", False)
     assert machine_code.why_none() and machine_code.remedy()
-    monkeypatch.setattr(machine_code._Known, "missing", "llvmlite is not installed")
+    monkeypatch.setattr(machine_code._State, "missing", "llvmlite is not installed")
     monkeypatch.delenv("WENGERT_PURE", raising=False)
     assert machine_code.why_none() == "llvmlite is not installed" and machine_code.remedy() == machine_code.needed()
     with pytest.raises(ConfigError, match="there is no machine code here: llvmlite is not installed"):

@@ -33,17 +33,17 @@ class Looked(NamedTuple):
     found: str
     is_right: bool = True
     instead: str = ""
-    """What to do, if it is not right."""
+    """The thing to do, if it is not right; else empty."""
 
 
 @dataclass(frozen=True, repr=False)
 class Installation:
-    """What :func:`doctor` found. Printed, it is a table."""
+    """The findings of :func:`doctor`. Printed, they are a table."""
 
     version: str
     """wengert's own."""
     setting: Setting
-    """What answers: machine code; the NumPy references, with or without the compiled extension."""
+    """Whether machine code runs programs, or the NumPy references, with or without the compiled extension."""
     why: str
     """The reason why there is no machine code; empty if there is."""
     install: str

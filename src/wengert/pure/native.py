@@ -32,7 +32,7 @@ OF_MACHINE_CODE = (
     "ufunc_loop",
     "work_bytes",
 )
-"""What the extension has beside this: programs of machine code, and the addresses of their parts."""
+"""The names that the extension has beside these: programs of machine code, and the addresses of their parts."""
 
 
 def __getattr__(name: str) -> Any:
@@ -53,11 +53,11 @@ class Finding(threading.local):
     """Whether runs look for NaNs: 0 not at all, 1 for NaNs, 2 for infinities too."""
 
     here: int = -1
-    """In this thread; -1: as everywhere."""
+    """The mode of this thread; -1: as everywhere."""
 
     @property
     def everywhere(self) -> int:
-        """In threads that have not said anything."""
+        """The mode of threads that have not said anything."""
         return _everywhere
 
     @everywhere.setter

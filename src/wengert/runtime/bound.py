@@ -16,7 +16,7 @@ from wengert.tracing.record import shares_memory
 
 
 class BoundReference:
-    """What ``Program.bind`` returns without machine code. A call returns ``result``.
+    """A function of no arguments, which ``Program.bind`` returns without machine code. A call returns ``result``.
 
     Raises ValueError for arrays that cannot be read or written where they lie: machine code could not either.
     """

@@ -23,8 +23,8 @@ def _missing() -> str:
     return "" if find_spec("llvmlite") is not None else "llvmlite is not installed"
 
 
-class _Known:
-    """What is known of machine code in this process."""
+class _State:
+    """The state of machine code in this process."""
 
     missing = _missing()
     """The reason why there cannot be any; empty if there can."""
@@ -39,24 +39,24 @@ def why_none() -> str:
     """Return the reason why programs are not machine code; empty if they are."""
     if config.native:
         return ""
-    return _Known.missing or "it is switched off: WENGERT_NATIVE=0, or wengert.config.native = False"
+    return _State.missing or "it is switched off: WENGERT_NATIVE=0, or wengert.config.native = False"
 
 
 def needed() -> str:
     """Return the command that installs what machine code needs; empty if all is there, or if it is not wanted here."""
-    return INSTALL if _Known.missing and not os.environ.get("WENGERT_PURE", "") else ""
+    return INSTALL if _State.missing and not os.environ.get("WENGERT_PURE", "") else ""
 
 
 def remedy() -> str:
     """Return what to do to have machine code."""
     if os.environ.get("WENGERT_PURE", "") and not extension.is_compiled("_native"):
         return "unset WENGERT_PURE"
-    return INSTALL if _Known.missing else "unset WENGERT_NATIVE"
+    return INSTALL if _State.missing else "unset WENGERT_NATIVE"
 
 
 def was_told() -> None:
     """Give no warning from now on: the user knows."""
-    _Known.was_said = True
+    _State.was_said = True
 
 
 def load() -> bool:
@@ -64,38 +64,38 @@ def load() -> bool:
 
     It is to be done before another thread needs it: a child that is forked during an import waits for ever for its end.
     """
-    if config.native and not _Known.is_loaded:
+    if config.native and not _State.is_loaded:
         try:
             import llvmlite.binding  # noqa: F401  # for who imports it below
         except (ImportError, OSError) as error:  # OSError: its library is there, and does not fit
-            _Known.missing = f"llvmlite cannot be imported: {error}"
+            _State.missing = f"llvmlite cannot be imported: {error}"
             config.__dict__["native"] = False  # past the listener, which is for the user's wish
             return False
         from wengert.runtime import assemble  # noqa: F401
 
-        _Known.is_loaded = True
+        _State.is_loaded = True
     return config.native
 
 
 def say_once() -> None:
     """Warn, once in a process, that NumPy answers where machine code would; not if it was switched off."""
-    if _Known.was_said or config.native or not _Known.is_wanted:
+    if _State.was_said or config.native or not _State.is_wanted:
         return
-    _Known.was_said = True
+    _State.was_said = True
     warn_slow(
-        f"programs are run by NumPy, and not as machine code, which is faster: {_Known.missing}. {INSTALL} has what is "
+        f"programs are run by NumPy, and not as machine code, which is faster: {_State.missing}. {INSTALL} has what is "
         "needed; wengert.config.native = False, or WENGERT_NATIVE=0, says that this is meant"
     )
 
 
 def _wish(is_native: object) -> None:
     """Take the user's word for ``config.native``. Raises ConfigError if there can be no machine code."""
-    _Known.is_wanted = bool(is_native)
-    if is_native and _Known.missing:
+    _State.is_wanted = bool(is_native)
+    if is_native and _State.missing:
         config.__dict__["native"] = False
-        raise ConfigError(message(f"config.native: there is no machine code here: {_Known.missing}", tries=[INSTALL]))
+        raise ConfigError(message(f"config.native: there is no machine code here: {_State.missing}", tries=[INSTALL]))
 
 
 config._listeners["native"] = _wish
-if _Known.missing:
+if _State.missing:
     config.__dict__["native"] = False
