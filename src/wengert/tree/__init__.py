@@ -8,7 +8,8 @@ is flattened once at the door and rebuilt once on the way out:
 
 * *Nodes* are dict, OrderedDict, defaultdict, list, tuple, namedtuple, deque, None (which has no leaves),
   classes given to :func:`register` or to optree's global namespace, and, without registration, *objects*:
-  instances of dataclasses, and of the user's own classes that define ``__call__`` (layers, models).
+  instances of dataclasses, of classes that attrs writes, of pydantic's models, and of the user's own classes that
+  define ``__call__`` (layers, models).
 * *Leaves* are everything else: arrays, NumPy scalars, Python numbers, strings, functions, any other object.
 * :data:`TreeDef` is the structure. It is hashable and comparable: programs are cached under it.
 * :func:`map` computes with the leaves of several trees of one structure, :func:`flatten_up_to` takes a deeper tree
@@ -17,11 +18,11 @@ is flattened once at the door and rebuilt once on the way out:
   lead to it; :func:`own_order` is the order in which dicts hold their leaves; :func:`describe` and :func:`mismatch`
   put structures in words for error messages; :func:`select` turns a lambda into numbers of leaves.
 
-The state of an object is its attributes: the fields of a dataclass in their order, then whatever else it
+The state of an object is its attributes: the fields of a dataclass, an attrs class or a model in their order, then whatever else it
 holds, by name. An attribute that is an array, a number or a node is a *child*. Anything else (a string, a
 function, None, an enum) is *static*: part of the structure, hashable, compared by ``==`` and by type. A
 Python bool is static too: as an attribute it is a switch that steers code (``use_bias=True``), not a number.
-An object is rebuilt without ``__init__`` or ``__post_init__``, attribute by attribute. Values of
+An object is rebuilt without ``__init__``, ``__post_init__``, a converter or a validator, attribute by attribute. Values of
 ``functools.cached_property`` are left out and computed again on demand: as children they would be inputs of
 their own, and the derivative through what they are computed from would be lost.
 

@@ -21,6 +21,7 @@ from wengert.attributes import held
 from wengert.errors import StructureError, message
 from wengert.expect import refused
 from wengert.locks import lock
+from wengert.tree import models
 
 Tree: TypeAlias = Any
 TreeDef: TypeAlias = PyTreeSpec
@@ -417,12 +418,13 @@ def is_object(cls: type | None) -> bool:
 
 
 def _is_object_type(cls: type) -> bool:
-    """Whether instances of ``cls`` are taken apart by attributes: dataclasses, and callables of users."""
+    """Whether instances of ``cls`` are taken apart by attributes: dataclasses, classes of attrs, models of pydantic, and
+    callables of users."""
     if issubclass(cls, (type, enum.Enum)) or not _declared_leaves.isdisjoint(cls.__mro__):
         return False
     if any(isinstance(vars(base).get("__new__"), types.BuiltinFunctionType) for base in cls.__mro__[:-1]):
         return False  # inherits from dict, Exception, ndarray ...: `object.__new__` cannot rebuild it
-    if dataclasses.is_dataclass(cls):
+    if dataclasses.is_dataclass(cls) or models.is_attrs(cls) or models.is_pydantic(cls):
         return True
     package = str(cls.__module__).partition(".")[0]
     if _is_array_type(cls) or package in sys.stdlib_module_names or package == "numpy":
@@ -464,10 +466,15 @@ The type is there because ``==`` is too lenient for a cache key: ``Mode.FAST == 
 def _object_functions(cls: type) -> tuple[Callable[[Any], tuple[Any, ...]], Callable[[Any, Any], Any]]:
     """The functions by which optree takes instances of ``cls`` apart, into (children, static, names), and rebuilds
     them."""
+    is_model = models.is_pydantic(cls)
     fields = tuple(field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
+    fields = fields or models.attrs_fields(cls) or models.pydantic_fields(cls)
+    forget_hash = models.forget_hash(cls) if models.is_attrs(cls) else None
     members = [(name, value) for base in reversed(cls.__mro__) for name, value in vars(base).items()]
     slots = {name for name, value in members if isinstance(value, types.MemberDescriptorType)}
     cached = {name for name, value in members if isinstance(value, functools.cached_property)}
+    if models.is_attrs(cls):
+        cached |= models.kept_by_attrs(cls)
     has_dict = cls.__dictoffset__ != 0
 
     def with_slots(obj: Any) -> dict[str, Any]:
@@ -481,7 +488,7 @@ def _object_functions(cls: type) -> tuple[Callable[[Any], tuple[Any, ...]], Call
         return [name for name in fields if name in names] + sorted(set(names) - cached.union(fields))
 
     def flatten_object(obj: Any) -> tuple[list[Any], Static, tuple[str, ...]]:
-        state = with_slots(obj) if slots else vars(obj)
+        state = models.held_by_model(obj) if is_model else with_slots(obj) if slots else vars(obj)
         children, names, static = [], [], []
         for name in in_order(tuple(state)):
             value = state[name]
@@ -508,10 +515,15 @@ def _object_functions(cls: type) -> tuple[Callable[[Any], tuple[Any, ...]], Call
         state = dict(zip(child_names, children, strict=True))
         for name, _, value in static:
             state[name] = value
+        if is_model:
+            models.fill_model(obj, state)
+            return obj
         for name in slots & state.keys():
             object.__setattr__(obj, name, state.pop(name))  # frozen dataclasses forbid only their own setattr
         if has_dict:
             vars(obj).update(state)
+        if forget_hash is not None:
+            forget_hash(obj)
         return obj
 
     return flatten_object, unflatten_object
