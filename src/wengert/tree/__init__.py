@@ -18,13 +18,13 @@ is flattened once at the door and rebuilt once on the way out:
   lead to it; :func:`own_order` is the order in which dicts hold their leaves; :func:`describe` and :func:`mismatch`
   put structures in words for error messages; :func:`select` turns a lambda into numbers of leaves.
 
-The state of an object is its attributes: the fields of a dataclass, an attrs class or a model in their order, then whatever else it
-holds, by name. An attribute that is an array, a number or a node is a *child*. Anything else (a string, a
-function, None, an enum) is *static*: part of the structure, hashable, compared by ``==`` and by type. A
-Python bool is static too: as an attribute it is a switch that steers code (``use_bias=True``), not a number.
-An object is rebuilt without ``__init__``, ``__post_init__``, a converter or a validator, attribute by attribute. Values of
-``functools.cached_property`` are left out and computed again on demand: as children they would be inputs of
-their own, and the derivative through what they are computed from would be lost.
+The state of an object is its attributes: the fields of a dataclass, an attrs class or a model in their order, then
+whatever else it holds, by name. An attribute that is an array, a number or a node is a *child*. Anything else (a
+string, a function, None, an enum) is *static*: part of the structure, hashable, compared by ``==`` and by type. A
+Python bool is static too: as an attribute it is a switch that steers code (``use_bias=True``), not a number. An object
+is rebuilt without ``__init__``, ``__post_init__``, a converter or a validator, attribute by attribute. Values of
+``functools.cached_property`` are left out and computed again on demand: as children they would be inputs of their own,
+and the derivative through what they are computed from would be lost.
 
 What always holds:
 

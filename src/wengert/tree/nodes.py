@@ -418,8 +418,8 @@ def is_object(cls: type | None) -> bool:
 
 
 def _is_object_type(cls: type) -> bool:
-    """Whether instances of ``cls`` are taken apart by attributes: dataclasses, classes of attrs, models of pydantic, and
-    callables of users."""
+    """Whether instances of ``cls`` are taken apart by attributes: dataclasses, classes of attrs, models of pydantic,
+    and callables of users."""
     if issubclass(cls, (type, enum.Enum)) or not _declared_leaves.isdisjoint(cls.__mro__):
         return False
     if any(isinstance(vars(base).get("__new__"), types.BuiltinFunctionType) for base in cls.__mro__[:-1]):
