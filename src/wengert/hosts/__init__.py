@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import wengert as wg
 
 if TYPE_CHECKING:
-    pass
+    from wengert.hosts import openmdao as openmdao
 
-__all__: list[str] = []
+__all__ = [
+    "openmdao",
+]
 
 
 def _get(name: str) -> Any:
