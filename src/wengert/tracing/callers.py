@@ -242,6 +242,16 @@ def is_called_for_library(frame: types.FrameType, name: str) -> bool:
     return found is not None and _is_compiled(found)
 
 
+def is_called_by_code(frame: types.FrameType, function: Any) -> bool:
+    """Whether ``frame`` itself calls ``function``, be it by way of ``map`` or ``functools.partial``: False where
+    compiled code may do so, which would take a traced array for memory."""
+    kind, name = callee(place_of(frame))
+    if kind != "else" and name == getattr(function, "__name__", None):  # most often: np.zeros
+        return True
+    found = called_object(frame)
+    return found is not None and (found == function or not _is_compiled(found))
+
+
 _MADE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made at run time, as those are that are written in Python
 
 

@@ -37,7 +37,7 @@ from wengert.tracing.lending import lend
 from wengert.tracing.lifting import capture_constant, escaped, lift
 from wengert.tracing.looking import is_of_captures, look
 from wengert.tracing.python.bytecode import is_operator
-from wengert.tracing.python.frames import place_of
+from wengert.tracing.python.frames import calling_frame, place_of
 from wengert.tracing.read_only import SHARED
 from wengert.tracing.showing import shown, text_of
 from wengert.tracing.stack import current_trace, innermost_body
@@ -96,7 +96,7 @@ class Tracer(Value, metaclass=TracerType):
     @property
     def __class__(self) -> Any:
         """Return the class for ``isinstance``: for the user's code that of NumPy's value, or of Python's number."""
-        return Tracer if callers.is_library(sys._getframe(1)) else self.seen_class()
+        return Tracer if callers.is_library(calling_frame(1)) else self.seen_class()
 
     def seen_class(self) -> Any:
         """Return the class that NumPy's value, or Python's number, has."""
@@ -224,7 +224,7 @@ class Tracer(Value, metaclass=TracerType):
             return out
         if not self._trace.is_open:
             raise escaped(self)
-        library = libraries.library_function(sys._getframe(1))
+        library = libraries.library_function(calling_frame(1))
         if library is not None:
             raise self._refused_by(library)
         raise ConcretizationError(
@@ -335,7 +335,7 @@ class Tracer(Value, metaclass=TracerType):
             return float(np.reshape(constant, ()))
         if self.aval.dtype.kind in "iub":
             return float(np.reshape(self.look("float"), ()))
-        frame = sys._getframe(1)
+        frame = calling_frame(1)
         if is_operator(place_of(frame)) and (self._trace.is_open or self._told is not None):
             return float(shown(self, frame))
         raise self._cut("C code asked for the number of")
@@ -353,7 +353,7 @@ class Tracer(Value, metaclass=TracerType):
         """Return the error for what takes a number out of a traced value, and hides what becomes of it."""
         if not self._trace.is_open:
             return escaped(self)
-        library = libraries.library_function(sys._getframe(2))
+        library = libraries.library_function(calling_frame(2))
         if library is not None:
             return self._refused_by(library)
         return ConcretizationError(
@@ -418,13 +418,13 @@ class Tracer(Value, metaclass=TracerType):
         return hash(self._hashed)
 
     def __repr__(self) -> str:
-        return text_of(self, repr, sys._getframe(1))
+        return text_of(self, repr, calling_frame(1))
 
     def __str__(self) -> str:
-        return text_of(self, str, sys._getframe(1))
+        return text_of(self, str, calling_frame(1))
 
     def __format__(self, spec: str) -> str:
-        return text_of(self, lambda value: format(value, spec), sys._getframe(1))
+        return text_of(self, lambda value: format(value, spec), calling_frame(1))
 
     def as_python(self, value: Any) -> Any:
         """Return a concrete value as the user's code would have it: a number of Python's, a scalar or an array."""
@@ -634,7 +634,7 @@ class Tracer(Value, metaclass=TracerType):
             if name.startswith("__"):
                 raise AttributeError(f"Tracer has no {name}")
             if hasattr(np.ndarray, name):
-                library = libraries.library_function(sys._getframe(1))
+                library = libraries.library_function(calling_frame(1))
                 if library is not None:
                     raise self._refused_by(library)
                 what = f"ndarray.{name} is not traced by wengert"

@@ -6,14 +6,13 @@ What ``type(x)`` is asked for in the user's functions is answered by exchanging 
 
 from __future__ import annotations
 
-import sys
 from types import FrameType
 from typing import Any
 
 from wengert.errors import ConcretizationError, message
 from wengert.tracing import callers, libraries
 from wengert.tracing.python.bytecode import is_indexing
-from wengert.tracing.python.frames import place_of
+from wengert.tracing.python.frames import calling_frame, place_of
 from wengert.tracing.python.names import has_variable
 from wengert.tracing.stack import current_trace
 
@@ -25,14 +24,14 @@ class TracerType(type):
     def __eq__(cls, other: Any) -> bool:
         if other is cls:
             return True
-        _check_asks_no_user(sys._getframe(1))
+        _check_asks_no_user(calling_frame(1))
         return False
 
     def __ne__(cls, other: Any) -> bool:
         return not cls == other
 
     def __hash__(cls) -> int:
-        frame = sys._getframe(1)
+        frame = calling_frame(1)
         if not callers.is_internal(frame) and not _is_asked_by_numpy(frame):  # internal as optree is, at every leaf
             _check_asks_no_user(frame)
         return type.__hash__(cls)

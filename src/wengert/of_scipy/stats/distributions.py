@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from wengert.of_scipy.stats.methods import Distribution, Standard, call, code_of
 from wengert.tracing.arguments import Traced, array, as_dtype, holds_traced, is_number, scalar
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.python.frames import calling_frame
 from wengert.tracing.tracer import Tracer
 
 PLACE = "scipy.stats._distn_infrastructure:"
@@ -315,6 +315,6 @@ def cache_policy(self: Any) -> Any:
     """A distribution of constants, which the traced function may have captured, keeps nothing that is computed in a
     trace: the function would write it, and a compiled one would do so once. SciPy asks for the policy before it keeps
     anything."""
-    caller = sys._getframe(2)  # 1 is the one that runs the code which asks
+    caller = calling_frame(2)  # 1 is the one that runs the code which asks
     is_scipys = str(caller.f_globals.get("__name__")).startswith("scipy.stats.")
     return "no_cache" if is_scipys and not holds_traced([*self._parameters.values()]) else NotImplemented

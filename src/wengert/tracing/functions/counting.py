@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import builtins
 import operator
-import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -35,6 +34,7 @@ from wengert.tracing.looking import evaluate, has_values
 from wengert.tracing.operators import python_number
 from wengert.tracing.python.bytecode import CodePlace
 from wengert.tracing.python.calls import call_around, called_variable, place_of_call
+from wengert.tracing.python.frames import calling_frame
 from wengert.tracing.python.loops import is_before_for
 from wengert.tracing.stack import current_trace, is_in_body
 from wengert.tracing.tracer import Tracer
@@ -49,7 +49,7 @@ MOST_RECORDED = 1 << 14
 
 @intercepts(range, AT_ANY)
 def traced_range(*args: Any) -> Any:
-    counts, frame = _counts(), sys._getframe(1)
+    counts, frame = _counts(), calling_frame(1)
     place = place_of_call(frame)
     if counts is None or len(args) > 2 or not all(map(_is_count, args)) or not _is_of_a_loop(frame, place):
         return range(*map(operator.index, args))
@@ -100,7 +100,7 @@ def traced_int(x: Any) -> Any:
         raise TypeError(
             f"int() argument must be a string, a bytes-like object or a real number, not {type(x).__name__!r}"
         )
-    frame = sys._getframe(1)
+    frame = calling_frame(1)
     if _is_count(x) and _counts() is not None:
         place = call_around(place_of_call(frame))
         if place is not None and _is_of_a_loop(frame, place):

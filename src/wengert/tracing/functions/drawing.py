@@ -10,7 +10,6 @@ that the function has made. See :mod:`wengert.tracing.generators` for when it is
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -29,6 +28,7 @@ from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import TABLE, intercepts, when_imported
 from wengert.tracing.lifting import lift
 from wengert.tracing.looking import evaluate
+from wengert.tracing.python.frames import calling_frame
 from wengert.tracing.stack import current_trace, is_in_body, recorder, recorder_of_none
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
@@ -78,7 +78,7 @@ def _answer(name: str, generator: np.random.Generator, *args: Any, **kwargs: Any
     trace = current_trace()
     if trace is None:
         return NotImplemented
-    frame = sys._getframe(1)
+    frame = calling_frame(1)
     if is_ours(frame):
         return NotImplemented
     if is_in_body():

@@ -9,7 +9,6 @@ and attributes is what it would be told of NumPy's value, or of its own number: 
 from __future__ import annotations
 
 import _abc  # type: ignore[import]  # the C functions behind abc.ABCMeta
-import sys
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -23,6 +22,7 @@ from wengert.tracing.interception.asking import AT_DEFAULT, INTO_LISTS
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.operators import python_number
 from wengert.tracing.python.bytecode import code_of
+from wengert.tracing.python.frames import calling_frame
 from wengert.tracing.tracer import Tracer
 
 _FLOAT64 = np.dtype(np.float64)
@@ -74,7 +74,7 @@ def _has(cls: type, name: str) -> bool:
 
 @intercepts(hasattr)
 def has_attribute(x: Tracer, name: str) -> bool:
-    if _sees_tracer(sys._getframe(1)):
+    if _sees_tracer(calling_frame(1)):
         try:
             getattr(x, name)
         except AttributeError:
@@ -86,7 +86,7 @@ def has_attribute(x: Tracer, name: str) -> bool:
 @intercepts(getattr, AT_DEFAULT)
 def attribute(x: Tracer, name: str, default: object) -> Any:
     """Python's ``getattr`` gives the default only where NumPy's value, or Python's number, has no such attribute."""
-    if _sees_tracer(sys._getframe(1)):
+    if _sees_tracer(calling_frame(1)):
         try:
             return getattr(x, name)
         except AttributeError:

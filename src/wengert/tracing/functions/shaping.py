@@ -6,7 +6,6 @@ As in NumPy they return views, so that a write through the result reaches the or
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Literal
@@ -33,6 +32,7 @@ from wengert.tracing.emit import record
 from wengert.tracing.inplace import op_view, reshape_shares
 from wengert.tracing.interception.asking import is_refused
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
+from wengert.tracing.python.frames import calling_frame
 from wengert.tracing.tracer import Tracer
 
 # ----------------------------------------------------------------------------------------------------- reshape
@@ -150,7 +150,7 @@ def arrays_or_tracers(xs: Sequence[Any]) -> list[Any]:
 
 def _caller() -> FrameType:
     """The frame, not of ours, that has called a function of NumPy's."""
-    frame = sys._getframe(2)
+    frame = calling_frame(2)
     while is_ours(frame) and frame.f_back is not None:
         frame = frame.f_back
     return frame

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from wengert.tracing.arguments import holds_traced, holds_tracer
 from wengert.tracing.callers import ALWAYS_LIBRARIES, is_library
 from wengert.tracing.interception import _array_functions, _opened
 from wengert.tracing.interception.asking import is_for_user
+from wengert.tracing.python.frames import calling_frame
 from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer, answer_function
 
@@ -51,7 +51,7 @@ def answer(function: Any, method: str | None, args: tuple[Any, ...], kwargs: dic
     if current_trace() is None or type(function) in SWITCHED_OFF:
         return NotImplemented
     given = (*args, *kwargs.values())
-    if is_library(sys._getframe(1)) and not any(map(holds_traced, given)):
+    if is_library(calling_frame(1)) and not any(map(holds_traced, given)):
         return NotImplemented  # a library may go on in compiled code, which takes no constants of ours
     if isinstance(function, np.ufunc):
         return _answer_ufunc(function, method, args, kwargs)

@@ -6,12 +6,12 @@ be met at any time, by any thread.
 
 from __future__ import annotations
 
-import sys
 from types import FrameType
 from typing import Any
 
 from wengert.tracing.arguments import holds_traced, holds_unsettled
-from wengert.tracing.callers import handed_to_library, is_library, is_ours, wants_memory
+from wengert.tracing.callers import handed_to_library, is_called_by_code, is_library, is_ours, wants_memory
+from wengert.tracing.python.frames import calling_frame
 from wengert.tracing.stack import current_trace
 
 # These say what is looked at to know whether the replacement answers (Looks in native/c_functions.cpp).
@@ -41,12 +41,17 @@ AT_FUNCTIONS = 9
 written in Python alone."""
 
 
-def is_for_user(*converted: Any) -> bool:
+def is_for_user(*converted: Any, callee: Any = None) -> bool:
     """Whether the code that runs now gets traced arrays of what makes arrays: the user's code, in a thread that traces.
-    A library does of what converts ``converted``, if it may look at that."""
+    A library does of what converts ``converted``, if it may look at that.
+
+    ``callee``: what is called, where nobody has looked yet whether that code calls it, or compiled code does which that
+    code has called.
+    """
     if current_trace() is None:
         return False
-    return not is_refused(sys._getframe(1), converted)
+    frame = calling_frame(1)
+    return not is_refused(frame, converted) and (callee is None or is_called_by_code(frame, callee))
 
 
 def is_refused(frame: FrameType, converted: tuple[Any, ...]) -> bool:

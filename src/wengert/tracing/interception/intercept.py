@@ -36,7 +36,14 @@ from wengert._contexts import acquired
 from wengert.errors import ConfigError, InterpreterError, message
 from wengert.locks import lock
 from wengert.tracing.callers import ALWAYS_LIBRARIES
-from wengert.tracing.interception import _array_functions, _c_functions, _opened, array_functions, python_functions
+from wengert.tracing.interception import (
+    _array_functions,
+    _c_functions,
+    _opened,
+    array_functions,
+    names_in_code,
+    python_functions,
+)
 from wengert.tracing.interception.asking import AT_ARGUMENTS, AT_CALLER, AT_CONVERSION, is_for_user
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
@@ -199,6 +206,7 @@ _KINDS: dict[str, Any] = {
     "object that is called": _OfC,
     "array function": _Dispatched,
     "calls of its objects": _Calls,
+    "name in the code of the user's functions": names_in_code,
 }
 
 
@@ -224,6 +232,8 @@ def _maker(cls: Any) -> FunctionType | None:
 
 
 def _kind(target: Any) -> str:
+    if names_in_code.is_of_code(target):
+        return "name in the code of the user's functions"
     if isinstance(target, FunctionType | MethodType):
         return "code of a Python function"
     if isinstance(target, type):

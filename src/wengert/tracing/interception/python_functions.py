@@ -11,7 +11,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import keyword
-import sys
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from wengert.tracing.interception import _opened, _python_functions
 from wengert.tracing.interception._python_functions import NAME
 from wengert.tracing.interception.asking import AT_CONVERSION, AT_FUNCTIONS, is_refused
 from wengert.tracing.python import names
-from wengert.tracing.python.frames import code_in
+from wengert.tracing.python.frames import calling_frame, code_in
 from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
 
@@ -136,7 +135,7 @@ def _is_for(number: int, looks: int, first: Any) -> bool:
     """Whether the replacement answers a call in which nothing may be traced, for who makes it."""
     if current_trace() is None:
         return False
-    frame = sys._getframe(2)  # 1 is the one that runs the code which asks
+    frame = calling_frame(2)  # 1 is the one that runs the code which asks
     if looks == AT_FUNCTIONS:
         return not is_library(frame)
     converted = (first,) if looks == AT_CONVERSION else ()

@@ -10,7 +10,6 @@ Only a call of the builtin by its name is another's: ``isinstance(c, type)`` and
 
 from __future__ import annotations
 
-import builtins
 import dis
 import functools
 import sys
@@ -26,10 +25,8 @@ from wengert.tracing import hooks
 from wengert.tracing.callers import is_on_top, is_the_users, module_of
 from wengert.tracing.interception import _opened
 from wengert.tracing.interception.intercept import lists
+from wengert.tracing.interception.names_in_code import NAMES, call_by_name
 from wengert.tracing.python import names
-
-NAME = "_wengert_type_of"
-"""Where exchanged code finds :func:`type_of` among the builtins."""
 
 _PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, types.ModuleType, types.NoneType)
 _MANY = 20_000  # objects that are walked: what lies behind more is left to the error of tracer.py
@@ -48,7 +45,7 @@ lists(
     type_of,
     why_always_on="a function that asks whether type(x) is float would go on as if x were none",
 )
-setattr(builtins, NAME, type_of)  # at once: whoever compares the builtins before a trace and after finds no difference
+call_by_name(type, type_of)
 
 _answering: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by the id of a code, which is kept
 
@@ -72,19 +69,25 @@ def _exchanged(code: types.CodeType) -> types.CodeType:
     constants = tuple([answering(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
     if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    if "type" not in code.co_names or "type" in code.co_varnames:
-        return code
+    for own, other in NAMES.items():
+        if own in code.co_names and own not in code.co_varnames:
+            code = _called_by(code, own, other)
+    return code
+
+
+def _called_by(code: types.CodeType, own: str, other: str) -> types.CodeType:
+    """Return the code with its calls of the name ``own`` as calls of ``other``."""
     place = len(code.co_names)
     if place > 126:  # its number would not fit beside the bit that says that the name is called
         return code
     content = bytearray(code.co_code)
-    calls = [i.offset for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL" and i.argval == "type"]
+    calls = [i.offset for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL" and i.argval == own]
     calls = [at for at in calls if content[at + 1] & 1]  # the bit is set where the name is called
     if not calls:
         return code
     for at in calls:
         content[at + 1] = 2 * place + 1
-    return code.replace(co_code=bytes(content), co_names=(*code.co_names, NAME))
+    return code.replace(co_code=bytes(content), co_names=(*code.co_names, other))
 
 
 _silent: dict[int, Any] = {}
@@ -112,8 +115,14 @@ def asking(*roots: Any) -> Sequence[types.FunctionType]:
 def asks(f: types.FunctionType) -> bool:
     """Whether a function of the user's calls ``type``; or did, before an enclosing trace exchanged it."""
     code = f.__code__
-    is_asking = answering(code) is not code or NAME in names.mentioned(code)
-    return is_asking and is_the_users(f.__globals__) and not _knows_tracers(f) and not _is_ours(f)
+    is_asking = answering(code) is not code or not names.mentioned(code).isdisjoint(NAMES.values())
+    return (
+        is_asking
+        and is_the_users(f.__globals__)
+        and not _knows_tracers(f)
+        and not _is_ours(f)
+        and NAMES.keys().isdisjoint(f.__globals__.keys() & names.mentioned(code))  # a module may have its own `type`
+    )
 
 
 def _is_ours(f: types.FunctionType) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from wengert import extension
 from wengert._contexts import is_collecting
 from wengert.tracing.python.bytecode import CodePlace, code_of
 
@@ -23,6 +25,29 @@ RUN_CODE = code_of(run)
 def is_run(frame: FrameType) -> bool:
     """Whether a frame is that of :func:`run`: what is above it belongs to whoever started the trace."""
     return frame.f_code is RUN_CODE
+
+
+_NAMES_IN_CODE = "wengert.tracing.interception.names_in_code"
+_BETWEEN = frozenset(
+    [*[extension.MODULES[name] for name in extension.python_forms()], "wengert.pure.stand_ins", _NAMES_IN_CODE]
+    if extension.python_forms()
+    else []
+)
+"""The modules whose frames stand where the compiled ones have none."""
+
+
+def calling_frame(depth: int) -> FrameType:
+    """Return the frame so many calls above the one that asks, as ``sys._getframe(depth)`` does there: that of 1 has
+    called it. The Python forms of extension modules do not count."""
+    if not _BETWEEN:
+        return sys._getframe(depth + 1)
+    frame: FrameType | None = sys._getframe(1)
+    while depth > 0 and frame is not None:
+        frame = frame.f_back
+        depth -= frame is None or frame.f_globals.get("__name__") not in _BETWEEN
+    if frame is None:
+        raise ValueError("call stack is not deep enough")
+    return frame
 
 
 def code_in(frame: FrameType) -> CodeType:
@@ -83,8 +108,12 @@ def value_of(frame: FrameType, name: str) -> Any:
     """Return what a variable is for the code of a frame; None if there is no such variable."""
     for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
         if name in namespace:
-            return namespace[name]
+            return STAND_FOR.get(name, namespace[name])
     return None
+
+
+STAND_FOR: dict[str, Any] = {}
+"""The builtins that exchanged code calls by other names, by those: see interception/names_in_code.py."""
 
 
 def is_importing(frame: FrameType) -> bool:

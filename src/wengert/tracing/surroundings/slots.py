@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.attributes import held
+from wengert.pure.stand_ins import own
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.read_only import is_lent, is_readonly
 
@@ -642,7 +643,7 @@ def all_hold(slots: Iterable[Slot]) -> bool:
     for _, read, seen, by_value, _ in slots:
         try:
             now = read()
-            if now is not seen and not (by_value and _is_same(now, seen)):
+            if now is not seen and own(now) is not own(seen) and not (by_value and _is_same(now, seen)):
                 return False
         except MOVED:
             return False
@@ -663,7 +664,7 @@ def native_slots(slots: Iterable[Slot]) -> Places:
             registered.append(slot)
             continue
         say = getattr(type(read), "native", None)
-        places = None if say is None else say(read, slot.seen)
+        places = None if say is None else say(read, own(slot.seen))
         if places is None:
             rest.append(slot)
             continue

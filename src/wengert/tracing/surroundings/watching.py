@@ -33,6 +33,7 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.attributes import held
+from wengert.pure.stand_ins import StandIn, own
 from wengert.tracing.callers import is_installed, is_of_package, is_on_top
 from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
 from wengert.tracing.python import names
@@ -154,6 +155,8 @@ class Watching:
 
     def watch(self, part: Part, by: By | None = None) -> None:
         """Note what a value looks like now, which the function reads in its original. ``by``: whose variable it is."""
+        if type(part.value) is StandIn:  # of a function of C, while a trace is open
+            part = part._replace(value=own(part.value))
         name, value, read = part.name, part.value, part.read
         self.judge(value, name, by)
         if isinstance(value, _BY_VALUE) and not isinstance(value, np.void):  # a record, which can be written
