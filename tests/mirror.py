@@ -41,6 +41,9 @@ COVERED = [
         "of_scipy/sparse/__init__.py"),
     row("tests/native/test_contexts.py", "each test is run with the compiled module and with its Python form",
         "pure/context.py", "pure/contexts.py"),
+    row("tests/pure/test_tracing.py", "functions are traced with all Python forms, in a process of its own",
+        "pure/array_functions.py", "pure/buffers.py", "pure/c_functions.py", "pure/entered.py", "pure/opened.py",
+        "pure/python_functions.py", "pure/stand_ins.py", "pure/steps.py", "tracing/interception/names_in_code.py"),
     row(
         "tests/ops/test_ops.py",
         "one checker runs every op of one table: value, both modes, second order, batches, native code, dtypes",

@@ -76,7 +76,7 @@ def names_of(file: Path) -> set[str]:
     return {name for name in found if not name.startswith("_")}
 
 
-FORMS = [name for name in extension.MODULES if extension.form(name).exists()]
+FORMS = extension.GROUPS["tracing"]  # of the other half tests/pure/test_native.py asks
 
 
 @pytest.mark.parametrize("name", FORMS)

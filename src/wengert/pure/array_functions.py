@@ -36,6 +36,9 @@ def setup(
     """Say whose calls are looked at, who knows who calls, and who answers those with a traced value in a list. Once a
     process."""
     global _answer, _asks, _dispatcher, _is_tracing, _traced
+    are_classes = all(isinstance(cls, type) for cls in (ufunc, dispatcher, tracer))
+    if not (are_classes and isinstance(libraries, set) and callable(is_tracing)):
+        raise TypeError("setup takes three classes, who is asked, a set of names of modules, and _opened.is_tracing")
     if _answer is None:
         _dispatcher, _traced, _asks, _is_tracing, _answer = dispatcher, tracer, asks, is_tracing, answer
 

@@ -90,6 +90,8 @@ def setup(traced: type, asks: Callable[..., bool], libraries: set[str], is_traci
     """Say which class is traced, who knows who calls (``asks(*converted, callee=function)``), and in which thread a
     trace is open."""
     global _asks, _is_tracing, _traced
+    if not (isinstance(traced, type) and isinstance(libraries, set) and callable(is_tracing)):
+        raise TypeError("setup takes a class, who is asked, a set of names of modules, and _opened.is_tracing")
     _traced, _asks, _is_tracing = traced, asks, is_tracing
 
 

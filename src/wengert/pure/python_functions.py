@@ -43,6 +43,8 @@ _answers: list[Answers] = []
 def setup(tracer: type, asks: Callable[[int, int, Any], bool], libraries: set[str], is_tracing: object, /) -> None:
     """Say which class is traced, who knows who calls, and in which thread a trace is open."""
     global _asks, _is_tracing, _libraries, _traced
+    if not (isinstance(tracer, type) and isinstance(libraries, set) and callable(is_tracing)):
+        raise TypeError("setup takes a class, who is asked, a set of names of modules, and _opened.is_tracing")
     _traced, _asks, _libraries, _is_tracing = tracer, asks, libraries, is_tracing
 
 
