@@ -1,6 +1,6 @@
 """What holds for every test: tapes are checked after each transform, machine code answers, and nothing is random
-without a seed; and which tests are *deep*: those that take long and whose like the others have, so that `make test`
-leaves them out."""
+without a seed; and which tests are left out: those that are *deep*, which take long and whose like the others have, by
+`make test`, and those of machine code where there is none."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,14 +37,34 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-WANTED = {"deep": ("deep(reason)", (str,)), "sampled": ("sampled(k, reason)", (int, str))}
+WANTED = {
+    "deep": ("deep(reason)", (str,)),
+    "sampled": ("sampled(k, reason)", (int, str)),
+    "machine_code": ("machine_code(reason)", (str,)),
+}
+
+OF_MACHINE_CODE = {
+    "codegen": "kernels are written and compiled",
+    "runtime/native": "the extension is driven by hand",
+    "runtime/test_assemble.py": "kernels become executables",
+}
+"""The folders and files, and why, that are not even imported where there is no machine code."""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what cannot be imported without machine code."""
+    here = Path(__file__).parent
+    if config.native or not collection_path.is_relative_to(here):
+        return None
+    return True if collection_path.relative_to(here).as_posix() in OF_MACHINE_CODE else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the cases of a test marked ``sampled(k, reason)`` all but every k-th become deep. Refuses marks without a
-    reason."""
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Of the cases of a test marked ``sampled(k, reason)`` all but every k-th become deep. What is marked
+    ``machine_code(reason)`` is left out where there is none. Refuses marks without a reason."""
     count = Counter[Any]()
+    left_out: list[pytest.Item] = []
     for item in items:
         for deep in item.iter_markers("deep"):
             arguments_of(deep, item)
@@ -54,13 +75,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if count[test] % every:
                 item.add_marker(pytest.mark.deep(why))
             count[test] += 1
+        for mark in item.iter_markers("machine_code"):
+            arguments_of(mark, item)
+            if not config.native and item not in left_out:
+                left_out.append(item)
+    if left_out:
+        items[:] = [item for item in items if item not in set(left_out)]
+        session.config.hook.pytest_deselected(items=left_out)
 
 
 def arguments_of(mark: pytest.Mark, item: pytest.Item) -> tuple[Any, ...]:
     """What the mark says. Raises UsageError if it is not what it should."""
     wanted, types = WANTED[mark.name]
     if mark.kwargs or tuple(map(type, mark.args)) != types or not all(mark.args):
-        raise pytest.UsageError(f"{item.nodeid}: write @pytest.mark.{wanted}, with the reason why it takes long")
+        why = "it takes long" if mark.name != "machine_code" else "it needs machine code"
+        raise pytest.UsageError(f"{item.nodeid}: write @pytest.mark.{wanted}, with the reason why {why}")
     return mark.args
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -12,17 +13,18 @@ import pytest
 from tests.conftest import arguments_of
 
 CONFTEST = Path(__file__).with_name("conftest.py")
-MARKERS = "[pytest]\nmarkers =\n    deep(reason): long\n    sampled(k, reason): many\n"
+MARKERS = "[pytest]\nmarkers =\n    deep(reason): long\n    sampled(k, reason): many\n    machine_code(reason): llvm\n"
 
 
-def collected(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+def collected(folder: Path, tests: str, native: str = "1") -> subprocess.CompletedProcess[str]:
     """What ``-m "not deep"`` finds in a folder with our ``conftest.py`` and these tests."""
     (folder / "conftest.py").write_text(CONFTEST.read_text())
     (folder / "pytest.ini").write_text(MARKERS)
     (folder / "test_them.py").write_text("import pytest\nmark = pytest.mark\n" + textwrap.dedent(tests))
     options = ["-q", "--collect-only", "--strict-markers", "-m", "not deep", str(folder)]
     command = [sys.executable, "-m", "pytest", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+    env = {**os.environ, "WENGERT_NATIVE": native}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder, env=env)
 
 
 def test_the_deep_ones_are_left_out(tmp_path: Path) -> None:
@@ -48,6 +50,22 @@ def test_the_deep_ones_are_left_out(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     names = [line.split("::")[1] for line in done.stdout.splitlines() if "::" in line]
     assert names == ["test_b[0]", "test_b[3]", "test_b[6]", "test_c[0]", "test_c[2]", "test_d[0]"]
+
+
+def test_those_of_machine_code_are_left_out_where_there_is_none(tmp_path: Path) -> None:
+    """A file in a folder of machine code is not imported either."""
+    (tmp_path / "codegen").mkdir()
+    (tmp_path / "codegen" / "test_kernels.py").write_text("import llvmlite.nothing")
+    tests = """
+        @mark.machine_code("kernels are counted")
+        def test_a(): ...
+
+        def test_b(): ...
+        """
+    done = collected(tmp_path, tests, native="0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split("::")[1] for line in done.stdout.splitlines() if "::" in line] == ["test_b"]
+    assert "1 deselected" in done.stdout
 
 
 def test_a_mark_without_a_reason_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 import wengert as wg
 from tests.ops.check_op import formula
-from wengert import config
 from wengert.ad.reverse import vjp
 from wengert.codegen import lower
 from wengert.codegen.calls import Call
@@ -76,7 +75,7 @@ def test_a_kind_in_three_places_is_planned_lowered_and_differentiated(op: Op) ->
     assert len(planned) == 4 and all(instr.op is op for instr in planned)
 
 
-@pytest.mark.skipif(not config.native, reason="the kernels of native programs are counted")
+@pytest.mark.machine_code("the kernels of native programs are counted")
 def test_it_is_machine_code_and_may_work_in_place(op: Op) -> None:
     program = wg.compile(formula(lambda x: op(op(exp(x))), Aval((5,), np.dtype(float))))
     assert [k.kind for k in program.kernels] == ["loops"] * 3
@@ -84,7 +83,7 @@ def test_it_is_machine_code_and_may_work_in_place(op: Op) -> None:
     assert first.outs[0].buffer is second.outs[0].buffer  # exp's result is overwritten
 
 
-@pytest.mark.skipif(not config.native, reason="the kernels of native programs are counted")
+@pytest.mark.machine_code("the kernels of native programs are counted")
 def test_without_its_row_of_lowering_it_is_right_and_says_that_it_is_slow(
     op: Op, monkeypatch: pytest.MonkeyPatch
 ) -> None:

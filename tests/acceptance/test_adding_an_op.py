@@ -82,7 +82,7 @@ def test_it_is_right_in_every_sense() -> None:
     check_op(line())
 
 
-@pytest.mark.skipif(not config.native, reason="the kernels of native programs are counted")
+@pytest.mark.machine_code("the kernels of native programs are counted")
 def test_it_is_machine_code_and_fused_with_its_neighbours(native_op: Op) -> None:
     tape = among_others(native_op)
     assert kinds(tape) == ["loops"]
@@ -92,7 +92,7 @@ def test_it_is_machine_code_and_fused_with_its_neighbours(native_op: Op) -> None
     assert kinds(formula(native_op, VECTOR)) == ["loops"]
 
 
-@pytest.mark.skipif(not config.native, reason="the kernels of native programs are counted")
+@pytest.mark.machine_code("the kernels of native programs are counted")
 def test_without_its_row_it_is_right_and_says_that_it_is_slow(op: Op) -> None:
     check_op(line())
     program = wg.compile(among_others(op))

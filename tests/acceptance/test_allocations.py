@@ -18,7 +18,7 @@ import pytest
 
 import wengert as wg
 
-pytestmark = pytest.mark.skipif(not wg.config.native, reason="what is counted is what native programs allocate")
+pytestmark = pytest.mark.machine_code("what is counted is what native programs allocate")
 
 
 # ------------------------------------------------------------------------------------------------------- allocations

@@ -19,7 +19,7 @@ from wengert import passes
 from wengert.passes.plan.planner import plan
 from wengert.runtime.program import Program
 
-pytestmark = pytest.mark.skipif(not wg.config.native, reason="the kernels of native programs are counted")
+pytestmark = pytest.mark.machine_code("the kernels of native programs are counted")
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 
-pytestmark = pytest.mark.skipif(not wg.config.native, reason="what native programs take and refuse")
+pytestmark = pytest.mark.machine_code("what native programs take and refuse")
 
 
 # --------------------------------------------------------------------------------------------------------- bad input

@@ -12,7 +12,7 @@ import wengert as wg
 from wengert import config
 
 
-@pytest.mark.skipif(not config.native, reason="machine code is one of the things looked at")
+@pytest.mark.machine_code("machine code is one of the things looked at")
 def test_everything_is_right_here() -> None:
     found = wg.doctor()
     assert found.is_right and found.setting == "machine code" and not found.why and not found.install

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import config
 from wengert.codegen import compiler
 from wengert.codegen.bodies import parts_of
 from wengert.codegen.lower import text_of
@@ -79,7 +78,7 @@ def tape_of(f: Any) -> Any:
 
 
 @pytest.mark.sampled(3, "half a second each")
-@pytest.mark.skipif(not config.native, reason="native programs are lowered")
+@pytest.mark.machine_code("native programs are lowered")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_runs_in_a_process_that_has_traced_nothing(name: str, tmp_path: Path) -> None:
     f = PROGRAMS[name]

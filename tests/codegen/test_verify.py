@@ -15,7 +15,7 @@ from wengert.codegen import verify
 from wengert.codegen.verification import nests
 from wengert.errors import InternalError
 
-pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
+pytestmark = pytest.mark.machine_code("there are no kernels")
 
 
 @pytest.fixture(autouse=True)

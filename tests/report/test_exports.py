@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import config
 from wengert.report import exports
 
-pytestmark = pytest.mark.skipif(not config.native, reason="native programs are profiled")
+pytestmark = pytest.mark.machine_code("native programs are profiled")
 
 X = np.linspace(0.5, 1.5, 64)
 

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import config
 from wengert.errors import ArgumentError, OptionError
 
-pytestmark = pytest.mark.skipif(not config.native, reason="native programs are profiled")
+pytestmark = pytest.mark.machine_code("native programs are profiled")
 
 X = np.linspace(0.5, 1.5, 64)
 W = np.random.default_rng(0).normal(size=(64, 64)) / 8  # by BLAS, so that a loop's body is a program

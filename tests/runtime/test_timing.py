@@ -11,7 +11,7 @@ import wengert as wg
 from wengert import config
 from wengert.errors import StructureError
 
-pytestmark = pytest.mark.skipif(not config.native, reason="native programs are timed")
+pytestmark = pytest.mark.machine_code("native programs are timed")
 
 X = np.linspace(0.5, 1.5, 64)
 W = np.random.default_rng(0).normal(size=(64, 64)) / 8

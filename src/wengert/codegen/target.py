@@ -1,15 +1,14 @@
 """The processor that code is made for: this machine's own, or the level of x86-64 that ``config.target`` names.
 
 A level is a set of instructions that all processors from some year on have, as the x86-64 psABI lists it; code for a
-level uses no others, even if this machine has them.
+level uses no others, even if this machine has them. LLVM is imported when it is asked: what is written for a processor
+can be read where there is none.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from typing import NamedTuple
-
-import llvmlite.binding as llvm
 
 from wengert import config
 from wengert.errors import ConfigError, message
@@ -60,6 +59,8 @@ def host() -> Target:
 
 
 def _host() -> Target:
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     found = llvm.get_host_cpu_features()
@@ -74,6 +75,8 @@ def _host() -> Target:
 
 def level(name: str) -> Target:
     """A processor that has the features of its level and no others; this machine may be a different one."""
+    import llvmlite.binding as llvm
+
     features, vector_bytes = LEVELS[name]
     has = ",".join([f"+{feature}" for feature in features])
     with _lock:

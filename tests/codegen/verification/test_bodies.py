@@ -10,14 +10,13 @@ import pytest
 
 import wengert as wg
 from tests.codegen.verification.made import address_of
-from wengert import config
 from wengert.codegen import loops
 from wengert.codegen.calls import KernelCall
 from wengert.codegen.lowered import lowered_tape
 from wengert.codegen.target import target
 from wengert.codegen.verification import bodies
 
-pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
+pytestmark = pytest.mark.machine_code("there are no kernels")
 X = np.linspace(0.5, 1.5, 7)
 
 

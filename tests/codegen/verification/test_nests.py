@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from tests.codegen.verification.made import address_of
-from wengert import config
 from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
 from wengert.codegen.vecmath import FUNCTIONS
 from wengert.codegen.verification import nests
 from wengert.ops import OPS
 from wengert.ops.kernels import Map
 
-pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
+pytestmark = pytest.mark.machine_code("there are no kernels")
 
 
 def elementwise(*steps: Operation, extents: tuple[int | None, ...] = (None,), n_loads: int = 2) -> Nest:

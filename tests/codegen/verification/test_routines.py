@@ -11,14 +11,13 @@ import pytest
 import wengert as wg
 from tests.codegen.kernel import tiled_as_with_vectors_of
 from tests.codegen.verification.made import address_in_python, nothing
-from wengert import config
 from wengert.codegen.calls import KernelCall
 from wengert.codegen.lowered import lowered_tape
 from wengert.codegen.target import target
 from wengert.codegen.verification import routines
 from wengert.runtime.routines import address
 
-pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
+pytestmark = pytest.mark.machine_code("there are no kernels")
 X = np.random.default_rng(0).normal(size=(3, 16))
 CALLS: dict[str, tuple[Callable[..., Any], Any]] = {
     "copy": (lambda x: x.T.copy(), X[:, :4]),

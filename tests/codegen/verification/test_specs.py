@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.codegen.verification.made import address_of
-from wengert import config
 from wengert.codegen.ir import Value
 from wengert.codegen.specs.extremes import Extreme
 from wengert.codegen.specs.indexed import Indexed
@@ -18,7 +17,7 @@ from wengert.codegen.specs.search import SearchSpec
 from wengert.codegen.specs.spec import Spec, SpecWriter
 from wengert.codegen.verification import specs
 
-pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
+pytestmark = pytest.mark.machine_code("there are no kernels")
 
 
 class LastExtreme(Extreme):

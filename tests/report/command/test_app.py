@@ -126,7 +126,7 @@ def test_the_cache_is_shown_and_cleared(tmp_path: Path, monkeypatch: pytest.Monk
     assert "not kept" in called("cache", "show").stdout
 
 
-@pytest.mark.skipif(not config.native, reason="machine code is one of the things looked at")
+@pytest.mark.machine_code("machine code is one of the things looked at")
 def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     done = called("doctor", "--json")
     assert done.exit_code == 0 and all(row["is_right"] for row in json.loads(done.stdout))
