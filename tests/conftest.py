@@ -46,7 +46,10 @@ WANTED = {
 OF_MACHINE_CODE = {
     "codegen": "kernels are written and compiled",
     "runtime/native": "the extension is driven by hand",
+    "runtime/native_kernels.py": "its kernels are compiled by LLVM",
     "runtime/test_assemble.py": "kernels become executables",
+    "runtime/test_entry.py": "the runtime runs kernels without asking Python",
+    "runtime/test_tiered.py": "un-jitted calls earn machine code",
 }
 """The folders and files, and why, that are not even imported where there is no machine code."""
 

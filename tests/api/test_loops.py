@@ -233,6 +233,7 @@ def test_a_checkpoint_has_the_same_derivatives() -> None:
     np.testing.assert_allclose(*batches, rtol=1e-12)
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 def test_a_checkpoint_keeps_less() -> None:
     def chain(x: Any, step: Any) -> Any:
         for _ in range(6):
@@ -267,6 +268,7 @@ def steps_in(tape: Tape) -> int:
     return sum([1 + sum(map(steps_in, tapes_in(tuple(i.params.values())))) for i in tape.instrs])
 
 
+@pytest.mark.machine_code("the steps of a plan are counted")
 def test_checkpoints_within_checkpoints_stay_small() -> None:
     """The pullback of a step with several operands asks for each of them: as many steps at every level, once."""
 
@@ -309,6 +311,7 @@ def test_a_checkpointed_scan(options: Any, reverse: bool) -> None:
     np.testing.assert_allclose(*hvps, rtol=1e-10)
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 def test_memory_within_a_budget() -> None:
     x = np.linspace(-1.0, 1.0, 10_000)
     sizes = []

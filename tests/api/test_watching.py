@@ -59,6 +59,7 @@ def test_sees_values_in_order_and_cotangents_from_the_last(f: Callable[..., Any]
     assert compiled.stats()["traces"] == 2
 
 
+@pytest.mark.machine_code("kernels are compared")
 def test_a_program_has_no_step_for_it_while_nobody_watches() -> None:
     compiled = wg.jit(wg.grad(straight))
     compiled(1.5)

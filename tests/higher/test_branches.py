@@ -85,7 +85,9 @@ def test_captures_trees_and_arrays() -> None:
     assert compiled(1.0)[0] == 7.0 and compiled.stats()["traces"] == 1
 
 
-@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(
+    "native", [pytest.param(True, marks=pytest.mark.machine_code("both ways are compared")), False]
+)
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_branches_of_several_results(count: int, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wg.config, "native", native)

@@ -77,6 +77,7 @@ def test_no_steps() -> None:
     np.testing.assert_allclose(wg.grad(f)(B), [1.0, 1.0])
 
 
+@pytest.mark.machine_code("kernels are counted")
 def test_values_cost_nothing() -> None:
     tape = wg.trace(lambda y, states: wg.known_states(np.sin, y, [], states, 2))(B, np.ones((3, 2)))
     program = wg.compile(passes.run(tape))

@@ -196,6 +196,7 @@ def test_the_result_is_an_array_of_its_own() -> None:
     np.testing.assert_allclose(wg.grad(lambda p: np.sum(written(p) * p))(p), [1.5, 0.0, 1.5])
 
 
+@pytest.mark.machine_code("kernels are counted")
 def test_the_value_costs_nothing() -> None:
     """The function is not run, and no matrix is solved, where no derivative is asked for."""
     known = wg.jit(lambda p: wg.known_root(lambda y: np.sin(y) - p, np.arcsin(p)))
@@ -204,6 +205,7 @@ def test_the_value_costs_nothing() -> None:
     assert len(known.program(0.5).kernels) == len(plain.program(0.5).kernels) == 1
 
 
+@pytest.mark.machine_code("kernels are counted")
 def test_the_matrix_is_factored_once_for_all_orders() -> None:
     kernels = [k.name for k in wg.jit(wg.hessian(lambda p: pair(p)[0])).program(P).kernels]
     assert kernels.count("lu") == 1 and kernels.count("lu_solve") > 1

@@ -261,6 +261,7 @@ def test_loops_and_branches_call_nobody() -> None:
     assert callbacks(branching, X) == callbacks(wg.grad(branching), X) == []
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_a_carry_is_written_in_place() -> None:
     """No step of a body copies the array that it writes an element of, forward or backward."""
     f = lambda x: np.sum(_filled(wg.scan, x, 0.5))
@@ -310,6 +311,7 @@ def test_a_loop_in_a_loop_in_a_branch() -> None:
     assert compiled.stats()["traces"] == 1 and callbacks(f, X, 2) == []
 
 
+@pytest.mark.machine_code("the references allocate each value")
 def test_a_run_allocates_nothing() -> None:
     call = wg.jit(lambda x: wg.scan(lambda c, t: (np.tanh(M @ c + t), None), np.ones(2), x)[0]).program(X)
     bound = call.bind(X, out=(out := np.empty(2)))

@@ -94,6 +94,7 @@ def test_an_operand_that_does_not_move_the_result_has_no_derivative() -> None:
     assert partials_of(map_scalar, {"body": of}) is rules  # found once
 
 
+@pytest.mark.machine_code("kernels are counted")
 def test_gradient_and_value_are_one_kernel() -> None:
     f = lambda x: np.sum(wg.broadcast(lambda a, b: np.sin(a) * b + a**2, x, 2.0))
     assert len(wg.compile(wg.trace(wg.value_and_grad(f))(X)).kernels) == 1

@@ -81,6 +81,7 @@ def test_a_carry_of_several_arrays_some_of_which_do_not_move() -> None:
     np.testing.assert_allclose(wg.jit(wg.grad(kept))(X), wg.grad(f)(X), rtol=1e-12)
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 def test_what_is_kept_is_within_the_budget_and_written_in_place() -> None:
     """64 KiB a carry, 100 iterations of which all that is read would be 13 MB."""
     n, budget = 8192, 8 << 16

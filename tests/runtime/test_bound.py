@@ -13,10 +13,13 @@ from wengert.errors import GuardError, LayoutError, NonFiniteError, ShapeError, 
 from wengert.runtime.program import Program
 
 
-@pytest.fixture(params=[True, False], ids=["machine code", "references"])
+@pytest.fixture(
+    params=[
+        pytest.param(True, marks=pytest.mark.machine_code("it is to do the same"), id="machine code"),
+        pytest.param(False, id="references"),
+    ]
+)
 def is_native(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    if request.param and not config.native:
-        pytest.skip("there is no machine code here")
     monkeypatch.setattr(config, "native", request.param)
     return request.param
 

@@ -321,6 +321,7 @@ def test_a_branch_within_a_derivative_that_rounding_decides_takes_the_way_of_pyt
 # ----------------------------------------------------------------------------------------------- arguments by name
 
 
+@pytest.mark.machine_code("the calls of the runtime's entries are counted")
 def test_arguments_by_name_are_the_runtime_s() -> None:
     """A call by name that was made before records nothing and runs no Python of ours."""
     step = wg.jit(lambda x, rate=1.0, *, shift: np.sum(x * rate) + shift)

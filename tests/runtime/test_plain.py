@@ -372,6 +372,7 @@ def test_a_function_that_cannot_be_repeated_gets_arrays_of_its_own_and_gives_its
     assert f.stats()["traces"] == 2
 
 
+@pytest.mark.machine_code("the runtime's entries are looked at")
 def test_an_iterator_among_the_arguments_says_nothing_of_calls_without_one() -> None:
     f = wg.jit(lambda x, *more: x * sum(next(m) for m in more))
     with pytest.warns(wg.PerformanceWarning, match="iterator"):

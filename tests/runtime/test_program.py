@@ -153,6 +153,7 @@ def test_an_array_that_was_writable_is_read_at_every_call() -> None:
     np.testing.assert_allclose(program(x), x * np.sin(c), rtol=1e-15)
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 def test_the_memory_of_bodies_is_counted() -> None:
     """A loop with checkpoints keeps few states in the arena, and the steps between two of them in its body's."""
     n, every = 1000, 10

@@ -28,7 +28,9 @@ def test_a_row_at_a_traced_integer_is_not_the_callers_memory() -> None:
     as_numpy(f, X, 1)
 
 
-@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(
+    "native", [pytest.param(True, marks=pytest.mark.machine_code("both ways are compared")), False]
+)
 def test_errors_of_a_running_step_say_the_line(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """``LinAlgError: Singular matrix`` pointed at the call of the compiled function, and into the library."""
     monkeypatch.setattr(wg.config, "native", native)

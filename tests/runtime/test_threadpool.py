@@ -25,6 +25,7 @@ def ours() -> list[dict[str, Any]]:
     return [x for x in threadpoolctl.threadpool_info() if x["user_api"] == "wengert"]
 
 
+@pytest.mark.machine_code("the extension has the threads")
 def test_listed_once() -> None:
     wg.jit(lambda x: x + 2)(np.ones(3))
     (found,) = ours()
@@ -32,6 +33,7 @@ def test_listed_once() -> None:
     assert found["prefix"] == "_native"
 
 
+@pytest.mark.machine_code("the extension has the threads")
 @pytest.mark.parametrize("api", [None, "wengert"])
 def test_limited_and_restored(api: str | None) -> None:
     with threadpoolctl.threadpool_limits(2, user_api=api):

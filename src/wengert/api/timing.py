@@ -24,7 +24,7 @@ def timed(what: Program | Jit | None = None) -> Timing:
     Raises
     ------
     ArgumentError : ``what`` is something else.
-    StructureError : at the beginning of the block, a program is being timed already.
+    StructureError : at the beginning of the block, a program is being timed already, or there is no machine code.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def instead_of_trace(why: str) -> str:
 
 def _of_copies(gatherer: Gatherer) -> Iterator[Advice]:
     plan = gatherer.program.plan
-    for info in gatherer.program.kernels:
+    for info in gatherer.infos:
         copy = info.planned
         if copy is None or copy.what != "copy" or copy.outs[0].aval.nbytes < LARGE:
             continue

@@ -167,6 +167,7 @@ class Explanation:
         return "\n".join([self._why_kept(k) for k in self._values(v)])
 
     def _why_kept(self, k: int) -> str:
+        self._need_kernels()
         value, report = self.report.values[k], self.report
         stored = [s for s in report.memory.stored if s.value == k]
         if not stored:
@@ -179,6 +180,12 @@ class Explanation:
             kept = f"from kernel {s.first} ({first}) to kernel {s.last} ({last})"
             texts.append(f"{self._said(k)}, {value.nbytes} bytes, {what} {kept} in {where}: {s.why}.")
         return "\n".join(texts)
+
+    def _need_kernels(self) -> None:
+        """Raise StructureError if there is no machine code, which alone keeps and fuses values."""
+        program = self._look.program
+        if program is not None and program.plan is None:
+            _ = program.kernels  # which raises
 
     def _not_kept(self, k: int) -> str:
         value, report = self.report.values[k], self.report
@@ -194,6 +201,7 @@ class Explanation:
     def why_not_fused(self, a: Any, b: Any) -> str:
         """Return why the steps that make two values are done by different kernels, or that one does both."""
         first, second = self._values(a)[0], self._values(b)[0]
+        self._need_kernels()
         values, steps, report = self.report.values, self.report.steps, self.report
         for k in (first, second):
             if values[k].step < 0:

@@ -67,7 +67,9 @@ class Gatherer:
         self.frame_of: dict[Any, int] = {}
         self.within: list[tuple[Any, ...]] = []
         """The instructions that each kernel does."""
-        self.moved_bytes = [info.moved_bytes for info in self.program.kernels]
+        self.infos = () if self.program.plan is None else self.program.kernels
+        """The program's kernels; none where NumPy runs it."""
+        self.moved_bytes = [info.moved_bytes for info in self.infos]
         self.unrolled: dict[tuple[int, int], int] = {}
         """The steps of each loop whose iterations are on the tape, by file and line."""
         self.types: dict[Any, str] = {}
@@ -267,7 +269,7 @@ class Gatherer:
             if step.kernel >= 0:
                 by_kernel[step.kernel].append(k)
         for kernel, steps in by_kernel.items():
-            info = self.program.kernels[kernel]
+            info = self.infos[kernel]
             instr = info.planned.instr if info.planned is not None else None
             if len(steps) == 1 or instr is None:
                 moved[steps[0]] += self.moved_bytes[kernel]
@@ -304,7 +306,7 @@ class Gatherer:
     def _kernels_of_values(self) -> dict[Any, int]:
         """The kernel that makes each value, as far as the passes have left it what it was."""
         found: dict[Any, int] = {}
-        for k, info in enumerate(self.program.kernels):
+        for k, info in enumerate(self.infos):
             if info.planned is not None and info.planned.instr is not None:
                 for v in info.planned.instr.outs:
                     found[v] = k
@@ -321,7 +323,7 @@ class Gatherer:
         for k, step in enumerate(self.steps):
             steps[step.kernel].append(k)
         kernels = []
-        for k, info in enumerate(self.program.kernels):
+        for k, info in enumerate(self.infos):
             within = self.within[k]
             places = dict.fromkeys([i.source[:2] for i in within if i.source is not None])
             lines = tuple([(self.file(file), line) for file, line in places])
@@ -334,11 +336,11 @@ class Gatherer:
 
     def _memory(self) -> MemoryRow:
         program = self.program
-        if program.plan is None or not program.kernels:
+        if program.plan is None or not self.infos:
             return MemoryRow(program.arena_bytes, sum([a.aval.nbytes for a in self.tape.outputs]), -1, ())
         # Kernels by the steps of the plan: some steps need none.
         at = {id(step): k for k, step in enumerate(program.plan.steps)}
-        numbers = [at[id(info.planned)] for info in program.kernels]
+        numbers = [at[id(info.planned)] for info in self.infos]
         stored = []
         alive: dict[int, list[int]] = {}  # of each buffer: its bytes, and the first and last kernel
         results = 0

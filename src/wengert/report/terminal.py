@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from wengert.report.data import Cost, FileRow, LineRow, ReportData
+from wengert.report.tables import amount
 
 SLOW = "slow, and what would avoid it"
 MOST_ROWS = 12
@@ -67,6 +68,9 @@ def summary(report: ReportData) -> list[str]:
     if not report.kernels and not report.steps:
         return [f"{report.title}: no program"]
     cost, m = report.cost, report.memory
+    if not report.kernels:  # a program of machine code has one: it writes its results
+        steps = amount(len(report.steps), "step")
+        return [f"{report.title}: {steps}, done by NumPy one by one, without machine code: wg.doctor() says why"]
     kinds = sorted({k.kind for k in report.kernels})
     time = f", {seconds(cost.time_s)} a run" if cost.time_s is not None else ""
     kept = sum([s.nbytes for s in m.stored if s.is_residual])

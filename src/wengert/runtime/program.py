@@ -84,8 +84,6 @@ class Program:
         self.tape = tape
         self._promised = [(c, a) for c in promised for a in _in_whose_memory(c.array) if not a.flags.writeable]
         self._captures_vary = captures_vary
-        self.kernels: tuple[KernelInfo, ...] = ()
-        """The kernels that the program runs, in order."""
         self.arena_bytes = 0
         """The bytes of the one block of memory that all intermediate values share."""
         self.plan: Plan | None = None
@@ -111,6 +109,18 @@ class Program:
             self._pairs = pairs_of(tape, donated)
 
     @property
+    def kernels(self) -> tuple[KernelInfo, ...]:
+        """The kernels that the program runs, in order. Raises StructureError if NumPy runs it, without machine code."""
+        if self.linked is None:
+            raise StructureError(
+                message(
+                    f"{self.tape.name}: NumPy runs this program, without kernels: {machine_code.why_none()}",
+                    tries=["print(program.tape), the steps that it does", machine_code.remedy()],
+                )
+            )
+        return self.linked.kernels
+
+    @property
     def defined_at(self) -> Source | None:
         """Where the user's function is defined; None if it is not known."""
         return definition(self.function)
@@ -125,7 +135,7 @@ class Program:
             keeps_arena=not self._captures_vary,  # there may be hundreds of un-jitted programs, each called once
             donated=donated,
         )
-        self.plan, self.executable, self.kernels = self.linked[:3]
+        self.plan, self.executable = self.linked[:2]
         self.executable.owner = weakref.ref(self)
         self.arena_bytes = self.plan.arena_bytes
         timing.note_made(self)
@@ -157,11 +167,16 @@ class Program:
         return self.tape.replace(inputs=(*self.tape.inputs, *[c.var for c in self.tape.captures]), captures=())
 
     def __repr__(self) -> str:
+        if self.linked is None:
+            n = len(self.tape.instrs)
+            return f"<program {self.tape.name}: {n} step{'s' * (n != 1)}, run by NumPy>"
         n = len(self.kernels)
         return f"<program {self.tape.name}: {n} kernel{'s' * (n != 1)}, {self.peak_bytes:,} bytes of memory>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the kernels in their order, of which a long program shows the first."""
+        if self.linked is None:
+            return f"<p>{escape(repr(self))}</p>"
         rows = [
             f"<tr><td>{k}</td><td>{escape(kernel.name)}</td><td>{escape(kernel.kind)}</td></tr>"
             for k, kernel in enumerate(self.kernels[:100])

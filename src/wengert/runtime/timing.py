@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wengert.errors import StructureError, message
-from wengert.runtime import _native
+from wengert.runtime import _native, machine_code
 from wengert.source import Source
 from wengert.tape import Instr, tapes_in
 
@@ -110,6 +110,11 @@ class Timing:
         self._clock: list[tuple[int, int, int]] = []
 
     def __enter__(self) -> Timing:
+        why_none = machine_code.why_none()
+        if why_none:
+            raise StructureError(
+                message(f"the steps of machine code are timed, and there is none: {why_none}", tries=["cProfile"])
+            )
         self._clock = [_native.now()]
         try:
             for program in self._wanted:
