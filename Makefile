@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-hosts test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint docs format bench bench-npbench clean
+.PHONY: demo test test-deep test-hosts test-packages test-mutants test-verify test-all test-narrow test-pure test-interpreted test-wheel sanitize lint docs format bench bench-npbench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -54,11 +54,23 @@ $(HOSTS)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/*/nativ
 test-verify: $(VENV)/with-test
 	WENGERT_VERIFY=1 HYPOTHESIS_PROFILE=few $(BIN)/pytest -n auto -m "not deep" tests/codegen tests/acceptance tests/passes tests/nn tests/ops
 
-test-all: test test-deep test-hosts test-verify test-mutants
+test-all: test test-deep test-hosts test-verify test-mutants test-pure test-interpreted
 
 # The tests of machine code as on a machine with AVX2 alone.
 test-narrow: $(VENV)/with-test
 	WENGERT_TARGET=x86-64-v3 $(BIN)/pytest -n auto -m "not deep" tests/codegen tests/acceptance/test_native*.py
+
+# The two settings without machine code, where the NumPy references answer. Tests of machine code are left out, and
+# llvmlite cannot be imported: tests/without stands before it. Pure: without the extension too, as in the pure wheel.
+WITHOUT  = PYTHONPATH=$(CURDIR)/tests/without HYPOTHESIS_PROFILE=few
+PURE     = tests/ad tests/api tests/higher tests/pure tests/runtime tests/tracing/test_*.py tests/test_by_hand.py \
+         tests/acceptance/test_settings.py tests/acceptance/test_captures.py tests/acceptance/test_mutation.py
+
+test-pure: $(VENV)/with-test
+	$(WITHOUT) WENGERT_PURE=1 $(BIN)/pytest -n auto --dist worksteal -m "not deep" $(or $(TESTS),$(PURE))
+
+test-interpreted: $(VENV)/with-test
+	$(WITHOUT) WENGERT_NATIVE=0 $(BIN)/pytest -n auto --dist worksteal -m "not deep" $(or $(TESTS),tests)
 
 # The core tests of the installed wheel, under PYTHON; OLDEST=1: with the lowest versions that pyproject.toml allows.
 test-wheel:

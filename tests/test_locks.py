@@ -19,6 +19,7 @@ from wengert.runtime import specialisation
 X = np.array([1.25, -0.5, 2.0])
 
 
+@pytest.mark.machine_code("LLVM's lock is held")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 and later: that is what is tested
 def test_a_fork_while_another_thread_compiles() -> None:

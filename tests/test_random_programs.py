@@ -288,6 +288,7 @@ def natively() -> Iterator[None]:
         wg.config.native = before
 
 
+@pytest.mark.machine_code("it is compared with the references")
 @given(some_programs())
 @examples(0.5)
 def test_machine_code_computes_what_the_references_do(program: Program) -> None:
@@ -307,6 +308,7 @@ def test_machine_code_computes_what_the_references_do(program: Program) -> None:
             assert all(np.array_equal(a, b) for a, b in zip(leaves(args), leaves(kept), strict=True))
 
 
+@pytest.mark.machine_code("it is compared with the references")
 @given(some_programs())
 @examples(0.25)
 def test_machine_code_for_float32(program: Program) -> None:
@@ -318,6 +320,7 @@ def test_machine_code_for_float32(program: Program) -> None:
         assert np.asarray(a).dtype == np.asarray(b).dtype and np.shape(a) == np.shape(b)
 
 
+@pytest.mark.machine_code("it is compared with the references")
 @given(some_programs(PLAIN_STATEMENTS))
 @examples(0.25)
 def test_machine_code_of_a_batch_is_a_loop(program: Program) -> None:

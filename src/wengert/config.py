@@ -64,7 +64,9 @@ target: str = _environ.get("WENGERT_TARGET", "")
 "x86-64-v4" (64 bytes, AVX-512), or "", this machine's own (``WENGERT_TARGET``). Code that is made already stays."""
 
 native: bool = _environ.get("WENGERT_NATIVE", "1") == "1"
-"""Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``)."""
+"""Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``). It is off by
+itself where there is no llvmlite, or no extension: setting it then raises ConfigError, and :func:`wengert.doctor` says
+why."""
 
 find_nans: bool = _environ.get("WENGERT_FIND_NANS", "0") == "1"
 """Look in all threads for the operation that makes a NaN or an infinity, as :func:`wengert.find_nans` does in a context

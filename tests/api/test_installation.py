@@ -25,7 +25,7 @@ def test_what_is_switched_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     found = wg.doctor(self_test=False)
     (row,) = [row for row in found.looked if row.what == "programs"]
     assert not found.is_right and not row.is_right and row.instead and found.why in row.found
-    assert found.setting != "machine code" and "LOOK" in repr(found)
+    assert found.setting != "machine code" and "TO DO" in repr(found)
     assert all(row.what != "self-test" for row in found.looked)
 
 

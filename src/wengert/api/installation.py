@@ -62,7 +62,7 @@ class Installation:
 
     def __repr__(self) -> str:
         rows = [
-            ("right" if is_right else "LOOK", what, found, instead) for what, found, is_right, instead in self.looked
+            ("right" if is_right else "TO DO", what, found, instead) for what, found, is_right, instead in self.looked
         ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([f"{x:<{n}}" for x, n in zip(row, widths, strict=True)]).rstrip() for row in rows]

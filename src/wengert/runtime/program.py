@@ -9,11 +9,8 @@ arguments, captured arrays or each other.
 from __future__ import annotations
 
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
-from itertools import repeat
-from operator import setitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +21,6 @@ from wengert.expect import given
 from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss, nonzero
 from wengert.ops.printing import held
-from wengert.passes.donation import pairs_of
 from wengert.passes.number_guards import without_guards
 from wengert.passes.plan.places import Plan, PlanStep
 from wengert.runtime import _native, machine_code, threadpool, timing
@@ -99,14 +95,12 @@ class Program:
         self._making = tuple(in_strides), is_fast, tuple(donated)
         self._checked: list[PlanStep] = []  # the step of each of the executable's checks
         self._reference: Reference | None = None
-        self._pairs: tuple[tuple[int, int], ...] = ()  # the outputs that the references write over inputs, and these
         if machine_code.load():
             threadpool.register()
             self._build(in_strides, is_fast, donated)
         else:
             machine_code.say_once()
             self._reference = Reference(tape)
-            self._pairs = pairs_of(tape, donated)
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
@@ -224,8 +218,7 @@ class Program:
 
     def _run(self, inputs: Sequence[Any], captures: Sequence[Any] | None) -> list[Any]:
         if self.executable is None:
-            results = self._answer(inputs, captures)
-            return self._over_donated(results, inputs) if self._pairs else results
+            return self._answer(inputs, captures)
         if self._captures_vary:
             inputs = [*inputs, *(captures if captures is not None else [c.array for c in self.tape.captures])]
         try:
@@ -239,14 +232,6 @@ class Program:
         if _native.finding.mode:
             look(self.tape, inputs, captures, self.function)
         return self._reference.run(inputs, captures)
-
-    def _over_donated(self, results: list[Any], inputs: Sequence[Any]) -> list[Any]:
-        """Write results over the inputs that were donated for them, and return these in their place. All steps are
-        done by then, so no error leaves a part of them written; nor does an interrupt, which waits for Python code."""
-        given = [(k, inputs[n]) for k, n in self._pairs if type(inputs[n]) is np.ndarray and inputs[n].flags.carray]
-        targets = {k: x for k, x in given if x.ndim}
-        deque(map(setitem, targets.values(), repeat(...), [results[k] for k in targets]), maxlen=0)
-        return [targets.get(k, x) for k, x in enumerate(results)]
 
     def run_recorded(
         self, inputs: Sequence[Any], captures: Sequence[Any] | None = None, recorded: Tape | None = None
