@@ -20,7 +20,21 @@ from wengert.ops.op import OPS
 from wengert.ops.reduce import sum_
 from wengert.passes import run
 from wengert.source import Source
-from wengert.tape import Aval, Builder, Capture, Instr, Lit, Tape, Var, building, check, definitions, splice, structure
+from wengert.tape import (
+    Aval,
+    Builder,
+    Capture,
+    Instr,
+    Lit,
+    Tape,
+    Var,
+    at_most,
+    building,
+    check,
+    definitions,
+    splice,
+    structure,
+)
 
 F64 = np.dtype(float)
 
@@ -424,3 +438,16 @@ def test_a_tape_says_what_it_is_in_a_line_and_shows_its_steps_in_a_notebook() ->
     program = wg.compile(tape)
     assert repr(program).startswith("<program <lambda>: ") and "bytes of memory" in repr(program)
     assert "<lambda>" not in program._repr_html_() and program._repr_html_().count("<tr>") == len(program.kernels)
+
+
+def test_a_tape_may_be_given_so_many_steps_and_no_more() -> None:
+    def f(x: float) -> float:
+        for _ in range(20):
+            x = np.sin(x)
+        return x
+
+    with at_most(20):
+        assert len(wg.trace(f)(1.0)) == 20
+    with at_most(19), pytest.raises(wg.errors.TooLongError, match="more than 19 steps"):
+        wg.trace(f)(1.0)
+    assert len(wg.trace(f)(1.0)) == 20

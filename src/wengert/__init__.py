@@ -31,7 +31,7 @@ from wengert.api.timing import timed
 from wengert.api.watching import watch, watching
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
-from wengert.errors import PerformanceWarning, SolverWarning
+from wengert.errors import FiniteDifferencesWarning, PerformanceWarning, SolverWarning
 from wengert.higher.primitive import not_implemented, primitive
 from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check
@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # so that editors know the names, and say where there is none
     from wengert import optimize as optimize
     from wengert import report as report
     from wengert.report import digits, explain, profile, smooth
+    from wengert.solvers import exact, hess_for, hessp_for, jac_for
 
     __version__: str
 
@@ -58,6 +59,7 @@ _IN_REPORT: tuple[str, ...] = (
     "profile",
     "smooth",
 )
+_IN_SOLVERS: tuple[str, ...] = ("exact", "hess_for", "hessp_for", "jac_for")
 
 
 def _get(name: str) -> Any:
@@ -66,11 +68,14 @@ def _get(name: str) -> Any:
             from importlib.metadata import version  # takes as long to import as half of NumPy
 
             return version("wengert")
-        if name in _ON_TOP or name in _IN_REPORT:
+        if name in _ON_TOP:
             from importlib import import_module
 
-            package = import_module("wengert.report" if name in _IN_REPORT else f"wengert.{name}")
-            return getattr(package, name) if name in _IN_REPORT else package
+            return import_module(f"wengert.{name}")
+        if name in _IN_REPORT or name in _IN_SOLVERS:
+            from importlib import import_module
+
+            return getattr(import_module("wengert.report" if name in _IN_REPORT else "wengert.solvers"), name)
         return expect.missing("wengert", [*__all__, *_ON_TOP])(name)
     except Exception as error:  # any: it goes on, with a shorter traceback
         _fold(error)
@@ -82,7 +87,7 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "print", *_ON_TOP, *_IN_REPORT]
+    return [*__all__, "print", *_ON_TOP, *_IN_REPORT, *_IN_SOLVERS]
 
 
 __all__ = [
@@ -95,6 +100,12 @@ __all__ = [
     "jacobian",
     "hessian",
     "hvp",
+    # for solvers that ask for none
+    "exact",
+    "jac_for",
+    "hess_for",
+    "hessp_for",
+    "FiniteDifferencesWarning",
     # batching
     "vmap",
     # branches and loops

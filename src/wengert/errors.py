@@ -143,6 +143,13 @@ class TooManyIterationsError(WengertError, RuntimeError):
     """
 
 
+class TooLongError(WengertError, RuntimeError):
+    """A function takes so many steps that recording them would take longer than it could save.
+
+    It is raised, and met, inside :func:`wengert.exact`, where finite differences then go on.
+    """
+
+
 class TooManyPathsError(WengertError, RuntimeError):
     """A compiled function took more paths through its branches than ``config.max_paths``.
 
@@ -232,6 +239,13 @@ class PerformanceWarning(UserWarning):
     ...     warnings.simplefilter("ignore", wg.PerformanceWarning)
     ...     wg.jit(lambda x: 2 * x)(3.0)
     np.float64(6.0)
+    """
+
+
+class FiniteDifferencesWarning(PerformanceWarning):
+    """A solver inside :func:`wengert.exact` goes on with finite differences: the function is not differentiated.
+
+    It is said once a function, with its line and the reason. Results are those of the plain call.
     """
 
 
@@ -357,6 +371,7 @@ __all__ = [
     "UnsupportedFunctionError",
     "MissingRuleError",
     "NotDifferentiableError",
+    "TooLongError",
     "TooManyIterationsError",
     "TooManyPathsError",
     "GuardError",
@@ -374,6 +389,7 @@ __all__ = [
     "InternalError",
     # warnings
     "PerformanceWarning",
+    "FiniteDifferencesWarning",
     "SolverWarning",
     "CacheWarning",
     # texts

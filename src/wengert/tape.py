@@ -28,7 +28,7 @@ import numpy as np
 
 from wengert._contexts import replaced, silent
 from wengert.collector import undisturbed
-from wengert.errors import InternalError, RangeError, in_short, message
+from wengert.errors import InternalError, RangeError, TooLongError, in_short, message
 from wengert.expect import checked, kind
 from wengert.notes import current as current_notes
 from wengert.source import Source
@@ -281,6 +281,30 @@ class EarlierSteps(Protocol):
     def learn(self, instr: Instr) -> None: ...
 
 
+class _Most(threading.local):
+    steps: int | None = None
+
+
+_most = _Most()
+
+
+def at_most(steps: int | None) -> AbstractContextManager[Any]:
+    """A context in which a tape that this thread begins may have so many steps, for whoever will not wait for more:
+    the next one raises TooLongError. None: any number."""
+    return replaced(_most, "steps", steps)
+
+
+class _Bounded(list[Instr]):
+    """A list of instructions that may not grow longer than ``most``."""
+
+    most: int
+
+    def append(self, instr: Instr) -> None:
+        if len(self) >= self.most:
+            raise TooLongError(message(f"more than {self.most} steps would be recorded", instr.source))
+        super().append(instr)
+
+
 class Builder:
     """The growing end of a tape.
 
@@ -293,6 +317,9 @@ class Builder:
 
     def __init__(self, start: Iterable[Instr] = ()) -> None:
         self._instrs: list[Instr] = [*start]
+        if _most.steps is not None:
+            self._instrs = _Bounded(self._instrs)
+            self._instrs.most = _most.steps
         self.steps: EarlierSteps | None = None
         self.source: Source | None = None
         self.locate: Callable[[], Source | None] | None = None

@@ -357,3 +357,43 @@ def test_what_cannot_be_repeated_compiles_nothing() -> None:
     assert machine_code_made() == before
     assert since.stats()["traces"] == 1
     assert since.program(X).executable is not None  # who asks for the program gets it
+
+
+def test_a_jitted_function_that_is_tiered_waits_for_no_compiler() -> None:
+    f = wg.jit(wg.value_and_grad(chain(6)), tiered=True)
+    expected = wg.value_and_grad(chain(6))(X)
+    until = 0
+    while until == 0 or f.programs()[0].executable is None:
+        until += 1
+        value, gradient = f(X)
+        np.testing.assert_allclose(value, expected[0])
+        np.testing.assert_allclose(gradient, expected[1])
+    assert 10 < until < 10_000
+    again = wg.jit(wg.value_and_grad(chain(6)), tiered=True)
+    for _ in range(until - 1):
+        again(X)
+    assert again.programs()[0].executable is None
+    again(X)
+    assert again.programs()[0].executable is not None
+    before = again.stats()["calls"]
+    again(X + 1)
+    assert again.stats()["calls"] == before + 1
+
+
+def test_a_tiered_function_keeps_its_guards_and_sees_what_it_captured() -> None:
+    scale = np.ones(8)
+    f = wg.jit(lambda x: np.sum(scale * x) if x[0] > 0 else np.sum(x**2), tiered=True, strict=True)
+    for k in range(3000):
+        x = X if k % 2 else -X
+        scale[0] = k
+        assert float(f(x)) == pytest.approx(float(np.sum(scale * x) if k % 2 else np.sum(x**2)))
+    assert all(program.executable is not None for program in f.programs())
+
+
+def test_a_loop_has_earned_machine_code_from_the_start() -> None:
+    def f(x: Any) -> Any:
+        return wg.fori_loop(0, 500, lambda k, y: np.sin(y) + x, x)
+
+    jitted = wg.jit(f, tiered=True)
+    jitted(X)
+    assert jitted.programs()[0].executable is not None

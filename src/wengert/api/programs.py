@@ -227,13 +227,32 @@ def look(f: Any) -> F:
 
 @overload
 def jit(
-    f: Callable[P, R], *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
+    f: Callable[P, R],
+    *,
+    strict: bool = False,
+    donate: F | None = None,
+    reroll: bool = True,
+    find_nans: bool = False,
+    tiered: bool = False,
 ) -> Jit[P, R]: ...
 @overload
-def jit(*, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False) -> Jits: ...
+def jit(
+    *,
+    strict: bool = False,
+    donate: F | None = None,
+    reroll: bool = True,
+    find_nans: bool = False,
+    tiered: bool = False,
+) -> Jits: ...
 @checked
 def jit(
-    f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True, find_nans: bool = False
+    f: F | None = None,
+    *,
+    strict: bool = False,
+    donate: F | None = None,
+    reroll: bool = True,
+    find_nans: bool = False,
+    tiered: bool = False,
 ) -> Any:
     """Trace ``f`` once for each signature and path, and run it as compiled programs from then on.
 
@@ -255,6 +274,9 @@ def jit(
     reroll : whether loops that were unrolled become array steps, sums and scans; otherwise every iteration is left on
         the tape.
     find_nans : every call looks for the operation that makes a NaN or an infinity, as in :func:`find_nans`.
+    tiered : do not wait for a compiler: NumPy runs the recorded steps at first, and machine code once they have been
+        run so often that it pays, at the same call in every run. For a function of which nobody knows how often it
+        will be called.
 
     Raises
     ------
@@ -269,7 +291,9 @@ def jit(
     >>> f(2.0), f(-2.0)
     (np.float64(2.0), np.float64(8.0))
     """
-    options = {"is_strict": strict, "donate": donate, "is_rolled": reroll, "finds_nans": find_nans}
+    options = {
+        "is_strict": strict, "donate": donate, "is_rolled": reroll, "finds_nans": find_nans, "is_tiered": tiered,
+    }  # fmt: skip
     return partial(Jit, **options) if f is None else Jit(f, **options)
 
 

@@ -44,6 +44,7 @@ from wengert.runtime.paths import Paths
 from wengert.runtime.plain import NotTraced, OwnArrays, answered_by, is_refusal, warn_slow
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
+from wengert.runtime.tiered import Earning
 from wengert.tracebacks import fold
 from wengert.tracing import foreign
 from wengert.tracing.counted import Counts, RunCounts
@@ -183,8 +184,10 @@ class Jit(_Signed[P, R]):
         donate: Callable[..., Any] | None = None,
         is_rolled: bool = True,
         finds_nans: bool = False,
+        is_tiered: bool = False,
     ) -> None:
         super().__init__()
+        self._is_tiered = is_tiered
         self._finds_nans = finds_nans
         self._is_rolled = is_rolled
         self._counts = Counts() if is_rolled else None
@@ -221,7 +224,7 @@ class Jit(_Signed[P, R]):
         return standing_name(self) or (type(self), (self.__wrapped__, *self._options()))
 
     def _options(self) -> tuple[Any, ...]:
-        return self._is_fast, self._is_strict, self._donate, self._is_rolled, self._finds_nans
+        return self._is_fast, self._is_strict, self._donate, self._is_rolled, self._finds_nans, self._is_tiered
 
     def __copy__(self) -> Jit[P, R]:
         return self
@@ -410,6 +413,8 @@ class Jit(_Signed[P, R]):
             path, compiled = found
             if compiled.written:
                 check_not_shared(compiled, inputs)
+            if compiled.earning is not None and not is_look and compiled.count_a_run():
+                self._note_entry(compiled, signature, tuple(kwargs))
             try:
                 results = compiled.look(inputs) if is_look else compiled.run(inputs)
             except GuardMiss as miss:
@@ -478,6 +483,10 @@ class Jit(_Signed[P, R]):
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
         donated = self._donated(leaves, signature)
         compiled = Compiled(tape, environment, path_of(tape), strides, self._is_fast, written=written, donated=donated)
+        if self._is_tiered and not self._finds_nans:
+            compiled.earning = Earning(tape)
+            if not is_look:
+                compiled.count_a_run()
         self._stats.traces += 1
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
@@ -563,7 +572,7 @@ class Jit(_Signed[P, R]):
                     del known[MAX_ENVIRONMENTS:]
                     rebound = known[1].environment.changed()
             compiled.special, compiled.signature = special, signature
-            compiled.entry = None if self._has_own_out else entry_of(compiled, signature, keywords)
+            self._note_entry(compiled, signature, keywords)
             guards = [i for i in compiled.tape.instrs if i.op is guard]
             sources = [i.source for i in guards if i.source is not None for _ in values_of(i)]
             if not special.paths.is_full():  # another thread may have taken the last one
@@ -576,6 +585,10 @@ class Jit(_Signed[P, R]):
                 self._forget()  # an installed entry may belong to a signature that was dropped
         if rebound:
             self._warn(REBOUND, f"{', '.join(rebound)}; an argument would be traced once")
+
+    def _note_entry(self, compiled: Compiled, signature: Signature, keywords: tuple[str, ...]) -> None:
+        """Let the runtime run ``compiled`` by itself from now on, if it is machine code that it can compare for."""
+        compiled.entry = None if self._has_own_out else entry_of(compiled, signature, keywords)
 
     def _note_use(self) -> None:
         """Mark the signatures that the runtime has answered by itself since the last time as used most recently."""

@@ -66,6 +66,7 @@ class Program:
     ``is_fast``: use the faster versions of some functions, see :func:`wengert.fastmath`.
     ``promised``: captures that were read-only, so that steps which depend on them alone were done already.
     ``donated``: the inputs whose memory the results of ``run`` may be written into; then the results are those arrays.
+    ``by_numpy``: run the references of the steps; no code is made.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Program:
         is_fast: bool = False,
         promised: Sequence[Capture] = (),
         donated: Sequence[int] = (),
+        by_numpy: bool = False,
     ) -> None:
         self.tape = tape
         self._promised = [(c, a) for c in promised for a in _in_whose_memory(c.array) if not a.flags.writeable]
@@ -95,11 +97,12 @@ class Program:
         self._making = tuple(in_strides), is_fast, tuple(donated)
         self._checked: list[PlanStep] = []  # the step of each of the executable's checks
         self._reference: Reference | None = None
-        if machine_code.load():
+        if not by_numpy and machine_code.load():
             threadpool.register()
             self._build(in_strides, is_fast, donated)
         else:
-            machine_code.say_once()
+            if not by_numpy:
+                machine_code.say_once()
             self._reference = Reference(tape)
 
     @property

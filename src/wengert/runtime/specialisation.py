@@ -12,6 +12,7 @@ from wengert.runtime import _native
 from wengert.runtime.paths import Path, Paths
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
+from wengert.runtime.tiered import Earning
 from wengert.tape import Tape
 from wengert.tracing.record import same_memory, shares_memory, sharing
 from wengert.tracing.signature import Signature
@@ -42,6 +43,8 @@ class Compiled:
     """The inputs that results may be written over."""
     calls_seen: int = 0
     """The number of calls that the runtime had answered with ``entry`` when the order of use was last updated."""
+    earning: Earning | None = None
+    """The account of runs that NumPy answers for; None once there is machine code, or where none of them shall be."""
     _program: Program | None = None
 
     @property
@@ -53,7 +56,8 @@ class Compiled:
         """
         program = self._program
         if program is None:
-            program = Program(self.tape, in_strides=self.in_strides, is_fast=self.is_fast, donated=self.donated)
+            options = {"in_strides": self.in_strides, "is_fast": self.is_fast, "donated": self.donated}
+            program = Program(self.tape, by_numpy=self.earning is not None, **options)
             self._program = program
         return program
 
@@ -61,6 +65,15 @@ class Compiled:
     def made(self) -> Program | None:
         """The program, if it was asked for already."""
         return self._program
+
+    def count_a_run(self) -> bool:
+        """Count a run, and say whether machine code takes over from NumPy now."""
+        is_earned = self.earning is not None and self.earning.is_earned()
+        if is_earned:
+            function = None if self._program is None else self._program.function
+            self.earning = self._program = None
+            self.program.function = function
+        return is_earned
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run the program; a donated input that shares memory with another one is not written."""

@@ -106,6 +106,24 @@ class TieredProgram:
         return self._begun[0] if self._begun else None
 
 
+class Earning:
+    """The account of a program that NumPy answers for: whether its runs have earned machine code by now.
+
+    A loop runs its body so often that NumPy would take longer for it than a compiler: it has earned it from the start.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self._seconds = float("inf") if any(i.op.bodies is not None for i in tape.instrs) else reference_seconds(tape)
+        self._left = ADOPT * compile_seconds(tape)
+
+    def is_earned(self) -> bool:
+        """Count one run, and say whether machine code is to do it."""
+        self._left -= self._seconds
+        if self._left <= 0 and not config.native:
+            machine_code.say_once()
+        return config.native and (self._left <= 0 or not config.tiered)
+
+
 def reference_seconds(tape: Tape) -> float:
     """Estimate the seconds that NumPy takes for steps that machine code does faster: it writes less memory, and does
     elementwise steps in wider registers. The flops of a product are not counted, since BLAS does them in both cases."""

@@ -79,7 +79,7 @@ GETS_NUMPYS_ARRAYS = _OURS | _BETWEEN | _HANDS_TO_COMPILED
 NO_LINES_OF_THE_USERS = _OURS | _BETWEEN | _TAKES_NUMBERS
 OPAQUE = _OURS | _OF_PYTHON | _LOGS
 
-BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize", "hosts"])
+BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize", "hosts", "solvers"])
 """Parts of wengert that use its public API alone: they are traced as a user's code is. But an error in one is placed
 at the user's line that called it, and of their functions nothing is watched; of a layer, what it holds is."""
 

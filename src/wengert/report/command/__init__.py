@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from wengert.report.command import scripts
+
 
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:2] == ["run"] and scripts.is_of_script(sys.argv[2:]):  # which needs neither of the two below
+        scripts.run(sys.argv[2:])
+        return
     try:
         import rich  # noqa: F401  # typer needs it for what it prints
         import typer  # noqa: F401

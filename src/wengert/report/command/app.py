@@ -135,7 +135,7 @@ def build() -> Any:
         find_nans: bool = find_nans_,
         as_json: bool = json_,
     ) -> None:
-        """Run a function, and print its result."""
+        """Run a function, and print its result; or a script, `run script.py [args]`, whose solvers get derivatives."""
         with told_errors():
             call = prepared(target, args, args_from, grad)
             f: Any = call.function

@@ -39,7 +39,7 @@ class Route:
         self.original = copied(function, own, function.__globals__, function.__closure__)
         by_position = own.co_varnames[: own.co_argcount]
         self.number = _python_functions.enroll(function, self.original, by_position, own.co_posonlyargcount)
-        self.asking = _asking(self.number, own)
+        self.asking = calling(NAME, self.number, own)
         _names[self.number] = own.co_name
         self.answers: list[tuple[Any, Interception]] = []
         """Each with the object, or the class, of whose calls it is; None: of all."""
@@ -49,8 +49,9 @@ _routes: dict[int, Route] = {}  # by the id of a function, which is kept
 _names: dict[int, str] = {}  # of functions, by their numbers
 
 
-def _asking(number: int, own: CodeType) -> CodeType:
-    """Code that asks :func:`_python_functions.decide`, which it finds among the builtins.
+def calling(name: str, number: int, own: CodeType) -> CodeType:
+    """Code that calls ``name``, which it finds among the builtins, with a number and the arguments of the function
+    whose own code is ``own``: :func:`_python_functions.decide`, which decides who answers, or what stands for it.
 
     Whoever looks at the function meanwhile sees its own parameters and cells, constants that are plain data, and where
     its source is.
@@ -68,7 +69,7 @@ def _asking(number: int, own: CodeType) -> CodeType:
     exec(
         f"def outer({cells}):\n"
         f"    def asking({', '.join(listed)}):\n"
-        f"        return {NAME}({', '.join([str(number), *given])})\n"
+        f"        return {name}({', '.join([str(number), *given])})\n"
         f"        ({cells})\n"  # a function takes no code but one of as many cells as it has; none is read
         "    return asking\n",
         {"__name__": __name__},
@@ -84,7 +85,7 @@ def _asking(number: int, own: CodeType) -> CodeType:
     )
 
 
-def _can_ask(function: FunctionType) -> bool:
+def can_ask(function: FunctionType) -> bool:
     """Whether the code can be written that asks for a function: a name may be any text where the code is made up."""
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -97,7 +98,7 @@ def enroll(one: Interception, function: FunctionType, owner: Any) -> bool:
     class."""
     route = _routes.get(id(function))
     if route is None:
-        if not _can_ask(function):
+        if not can_ask(function):
             return False
         route = _routes[id(function)] = Route(function)
     if all(answering is not one for _, answering in route.answers):
@@ -140,6 +141,27 @@ def _is_for(number: int, looks: int, first: Any) -> bool:
         return not is_library(frame)
     converted = (first,) if looks == AT_CONVERSION else ()
     return not is_refused(frame, converted) and not is_called_for_library(frame, _names[number])
+
+
+def own_code(function: FunctionType) -> CodeType:
+    """The code of a function's own, whatever stands there at the moment."""
+    route = _routes.get(id(function))
+    return function.__code__ if route is None else route.own
+
+
+def put_in_front(function: FunctionType, old: CodeType, now: CodeType) -> None:
+    """Exchange a function's own code, ``old``, for the time that no trace is open and for the copy that a call goes on
+    to which nobody answers. What asks for traced values stands in front of it, as before."""
+    route = _routes.get(id(function))
+    if route is None:
+        if function.__code__ is old:  # what somebody else has put there meanwhile is theirs to keep
+            function.__code__ = now
+        return
+    _opened.give_code_back(function)
+    if function.__code__ is old:
+        function.__code__ = now
+    route.own = route.original.__code__ = now
+    _put(route)
 
 
 def original(function: Callable[..., Any]) -> Callable[..., Any]:
