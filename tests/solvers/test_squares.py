@@ -29,9 +29,9 @@ def test_least_squares(method: str) -> None:
 
 
 def test_leastsq_of_integers() -> None:
-    plain = scipy.optimize.leastsq(residuals, [1, 1, 0], args=(T, Y), full_output=True)
+    plain: Any = scipy.optimize.leastsq(residuals, [1, 1, 0], args=(T, Y), full_output=True)
     with wg.exact(quiet=True, eager=True):
-        found = scipy.optimize.leastsq(residuals, [1, 1, 0], args=(T, Y), full_output=True)
+        found: Any = scipy.optimize.leastsq(residuals, [1, 1, 0], args=(T, Y), full_output=True)
     assert_allclose(found[0], [2.5, 1.3, 0.5], rtol=1e-6)
     assert_allclose(found[1], plain[1], rtol=1e-4)
     assert 2 * found[2]["nfev"] < plain[2]["nfev"]

@@ -104,7 +104,5 @@ def fills(where: str) -> Callable[[Fill], Fill]:
 
 
 def of_module(module: str) -> list[tuple[str, Fill]]:
-    """Return who answers for functions of a module, by their paths in it."""
-    from wengert.solvers import equations, flows, minima, squares  # noqa: F401  # which fill the table
-
+    """Return who answers for functions of a module, by their paths in it, once the files that do so are imported."""
     return _table.get(module, [])

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ContextDecorator
 from types import FunctionType
 from typing import Any
 
-from wengert.solvers import calls
+from wengert.solvers import calls, equations, flows, minima, squares  # noqa: F401  # these fill the table of calls
 from wengert.solvers.imports import when_imported
 from wengert.solvers.tally import Tally
 from wengert.tracing.interception.standing import standing
