@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.solvers.kinds import Kind
+from wengert.solvers.kinds import DerivativeKind
 from wengert.solvers.supplied import Supplied
 from wengert.solvers.tally import Tally
 
 F = Callable[..., Any]
 
 
-class Call:
+class FilledCall:
     """A call of a solver: the function with its own code, the arguments by name, and where is counted."""
 
     def __init__(self, own: F, args: tuple[Any, ...], kwargs: dict[str, Any], tally: Tally) -> None:
@@ -43,7 +43,9 @@ class Call:
         self.given.update(slots)
         return self.own(*self._bound.args, **self._bound.kwargs)
 
-    def supplied(self, f: Any, kind: Kind, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> F | None:
+    def supplied(
+        self, f: Any, kind: DerivativeKind, args: Sequence[Any], kwargs: dict[str, Any] | None = None
+    ) -> F | None:
         """Return the derivative of ``f``, to be called as ``f`` is, if it can be recorded for these arguments."""
         if not callable(f):
             return None
@@ -60,7 +62,7 @@ def _signature(own: F) -> inspect.Signature:
     return inspect.signature(own)
 
 
-def _kept(tally: Tally, f: Any, kind: Kind) -> Supplied:
+def _kept(tally: Tally, f: Any, kind: DerivativeKind) -> Supplied:
     """The derivative of a function that was made in this context before, or a new one."""
     try:
         found = tally.supplied.get((f, kind))
@@ -86,7 +88,7 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
-Fill = Callable[[Call], Any]
+Fill = Callable[[FilledCall], Any]
 _table: dict[str, list[tuple[str, Fill]]] = {}
 MODULES = ("scipy.optimize", "scipy.integrate", "lmfit.minimizer", "iminuit.minuit")
 """The modules that are looked for."""

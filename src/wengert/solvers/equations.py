@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.solvers.calls import Call, as_tuple, fills, vector
+from wengert.solvers.calls import FilledCall, as_tuple, fills, vector
 from wengert.solvers.kinds import CURVATURE, JACOBIAN, SLOPE
 from wengert.solvers.minima import is_empty
 
 
 @fills("scipy.optimize:root")
-def root(call: Call) -> Any:
+def root(call: FilledCall) -> Any:
     given = call.given
     x = vector(given.get("x0"))
     method = given.get("method", "hybr")
@@ -28,7 +28,7 @@ def root(call: Call) -> Any:
 
 
 @fills("scipy.optimize:fsolve")
-def fsolve(call: Call) -> Any:
+def fsolve(call: FilledCall) -> Any:
     given = call.given
     x = vector(given.get("x0"))
     if x is None or not is_empty(given.get("fprime")) or given.get("band") is not None:
@@ -38,7 +38,7 @@ def fsolve(call: Call) -> Any:
 
 
 @fills("scipy.optimize:newton")
-def newton(call: Call) -> Any:
+def newton(call: FilledCall) -> Any:
     """Newton's method takes the place of the secant method; whoever gives ``x1`` asks for that one."""
     given = call.given
     x0 = given.get("x0")
@@ -51,7 +51,7 @@ def newton(call: Call) -> Any:
 
 
 @fills("scipy.optimize:root_scalar")
-def root_scalar(call: Call) -> Any:
+def root_scalar(call: FilledCall) -> Any:
     given = call.given
     method = given.get("method")
     is_newtons = method in ("newton", "halley") or (

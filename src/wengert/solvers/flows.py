@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.solvers.calls import Call, as_tuple, fills, vector
+from wengert.solvers.calls import FilledCall, as_tuple, fills, vector
 from wengert.solvers.kinds import JACOBIAN, JACOBIAN_OF_SECOND
 from wengert.solvers.minima import is_empty
 
@@ -14,7 +14,7 @@ IMPLICIT = ("Radau", "BDF", "LSODA")
 
 
 @fills("scipy.integrate:solve_ivp")
-def solve_ivp(call: Call) -> Any:
+def solve_ivp(call: FilledCall) -> Any:
     given = call.given
     options = given.get("options", {})
     method = given.get("method", "RK45")
@@ -34,7 +34,7 @@ def solve_ivp(call: Call) -> Any:
 
 
 @fills("scipy.integrate:odeint")
-def odeint(call: Call) -> Any:
+def odeint(call: FilledCall) -> Any:
     given = call.given
     y = vector(given.get("y0"))
     if y is None or not is_empty(given.get("Dfun")) or given.get("ml") is not None or given.get("mu") is not None:

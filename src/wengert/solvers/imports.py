@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 
-class _Loader(importlib.abc.Loader):
+class _NoticingLoader(importlib.abc.Loader):
     """A module's own loader, and what is to be done once the module is there."""
 
     def __init__(self, own: Any, done: Callable[[], None]) -> None:
@@ -29,7 +29,7 @@ class _Loader(importlib.abc.Loader):
         self._done()
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _ImportFinder(importlib.abc.MetaPathFinder):
     def __init__(self, names: Sequence[str], notice: Callable[[str], None]) -> None:
         self._names, self._notice = set(names), notice
 
@@ -41,15 +41,15 @@ class _Finder(importlib.abc.MetaPathFinder):
             spec = finder.find_spec(name, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader, lambda: self._notice(name))
+                    spec.loader = _NoticingLoader(spec.loader, lambda: self._notice(name))
                 return spec
         return None
 
 
 @contextmanager
 def when_imported(names: Sequence[str], notice: Callable[[str], None]) -> Iterator[None]:
-    """Call ``notice`` with each of the modules that is imported already, and with others when they are."""
-    finder = _Finder(names, notice)
+    """FilledCall ``notice`` with each of the modules that is imported already, and with others when they are."""
+    finder = _ImportFinder(names, notice)
     sys.meta_path.insert(0, finder)
     try:
         for name in names:

@@ -17,7 +17,7 @@ STEP = float(np.sqrt(np.finfo(float).eps))
 
 
 @dataclass(frozen=True)
-class Kind:
+class DerivativeKind:
     """A kind of derivative, of functions ``f(x, *args)`` of an array.
 
     ``of(f)`` returns the function of the same arguments that gives value and derivative, in terms of wengert;
@@ -66,9 +66,9 @@ def _differences(wrapped: Callable[[F], F], k: int = 0) -> F:
     return differences
 
 
-GRADIENT = Kind(lambda f: wg.value_and_grad(one(f)), one, _size(0), _differences(one))
-JACOBIAN = Kind(_jacobian_of, flat, _size(0), _differences(flat))
-JACOBIAN_OF_SECOND = Kind(lambda f: _jacobian_of(f, 1), flat, _size(1), _differences(flat, 1), 1)
+GRADIENT = DerivativeKind(lambda f: wg.value_and_grad(one(f)), one, _size(0), _differences(one))
+JACOBIAN = DerivativeKind(_jacobian_of, flat, _size(0), _differences(flat))
+JACOBIAN_OF_SECOND = DerivativeKind(lambda f: _jacobian_of(f, 1), flat, _size(1), _differences(flat, 1), 1)
 
 
 def _slope_of(f: F) -> F:
@@ -84,7 +84,7 @@ def _plain(f: F) -> F:
     return lambda *args: values(f(*args))
 
 
-SLOPE = Kind(_slope_of, _plain, lambda *args: 1, _slope_by_differences)
+SLOPE = DerivativeKind(_slope_of, _plain, lambda *args: 1, _slope_by_differences)
 
 
 def _curvature_of(f: F) -> F:
@@ -97,7 +97,7 @@ def _curvature_by_differences(f: F, x: Any, *args: Any) -> Any:
     return (f(x + step, *args) - 2 * np.asarray(f(x, *args)) + f(x - step, *args)) / step**2
 
 
-CURVATURE = Kind(_curvature_of, _plain, lambda *args: 2, _curvature_by_differences)
+CURVATURE = DerivativeKind(_curvature_of, _plain, lambda *args: 2, _curvature_by_differences)
 
 
 def _hessian_of(f: F) -> F:
@@ -110,7 +110,7 @@ def _hessian_by_differences(f: F, x: Any, *args: Any) -> Any:
     return (found + found.T) / 2
 
 
-HESSIAN = Kind(_hessian_of, one, lambda x, *args: x.size * (x.size + 1), _hessian_by_differences)
+HESSIAN = DerivativeKind(_hessian_of, one, lambda x, *args: x.size * (x.size + 1), _hessian_by_differences)
 
 
 def _product_of(f: F) -> F:
@@ -126,7 +126,7 @@ def _product_by_differences(f: F, x: Any, p: Any, *args: Any) -> Any:
     return (gradient(x + step * p) - gradient(x)) / step
 
 
-HESSIAN_PRODUCT = Kind(
+HESSIAN_PRODUCT = DerivativeKind(
     _product_of, lambda f: lambda x, p, *args: one(f)(x, *args), lambda x, *args: x.size + 1, _product_by_differences
 )
 
@@ -141,7 +141,7 @@ def _along_by_differences(gradient: F, x: Any, p: Any, *args: Any) -> Any:
     return (flat(gradient)(x + step * p, *args) - flat(gradient)(x, *args)) / step
 
 
-GRADIENT_ALONG = Kind(
+GRADIENT_ALONG = DerivativeKind(
     _along_of, lambda g: lambda x, p, *args: flat(g)(x, *args), lambda *args: 1, _along_by_differences
 )
 
@@ -161,4 +161,4 @@ def _columns_by_differences(f: F, x: Any, *parameters: Any) -> Any:
     return scipy.optimize.approx_fprime(np.array(parameters, float), lambda p: flat(f)(x, *p), STEP)
 
 
-COLUMNS = Kind(_columns_of, flat, lambda x, *parameters: len(parameters), _columns_by_differences)
+COLUMNS = DerivativeKind(_columns_of, flat, lambda x, *parameters: len(parameters), _columns_by_differences)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from wengert.solvers.calls import Call, as_tuple, fills, vector
+from wengert.solvers.calls import FilledCall, as_tuple, fills, vector
 from wengert.solvers.kinds import GRADIENT, GRADIENT_ALONG, HESSIAN, HESSIAN_PRODUCT, JACOBIAN
 
 F = Callable[..., Any]
@@ -59,7 +59,7 @@ def _of_the_user(f: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 
 @fills("scipy.optimize:minimize")
-def minimize(call: Call) -> Any:
+def minimize(call: FilledCall) -> Any:
     given = call.given
     x = vector(given.get("x0"))
     method = _method(given)
@@ -92,7 +92,7 @@ def _with_args(derivative: F, at: tuple[Any, ...], args: tuple[Any, ...]) -> F:
     return derivative if at is args else lambda x, *given: derivative(x, *at)
 
 
-def _second(call: Call, method: str, f: Any, jac: Any, x: Any, args: tuple[Any, ...], at: tuple[Any, ...]) -> Any:
+def _second(call: FilledCall, method: str, f: Any, jac: Any, x: Any, args: tuple[Any, ...], at: tuple[Any, ...]) -> Any:
     """The second derivative for a method that takes one, if there is none."""
     if not is_empty(call.given.get("hess")) or not is_empty(call.given.get("hessp")):
         return {}
@@ -112,7 +112,7 @@ def _second(call: Call, method: str, f: Any, jac: Any, x: Any, args: tuple[Any, 
     return {"hessp": found if at is args else lambda x, p, *given: found(x, p, *at)}
 
 
-def _constraints(call: Call, constraints: Any, x: Any) -> Any:
+def _constraints(call: FilledCall, constraints: Any, x: Any) -> Any:
     """Constraints with Jacobians in their empty slots; None if nothing was filled."""
     is_one = not isinstance(constraints, list | tuple)
     each = [constraints] if is_one else list(constraints)
@@ -122,7 +122,7 @@ def _constraints(call: Call, constraints: Any, x: Any) -> Any:
     return filled[0] if is_one else filled
 
 
-def _constraint(call: Call, one: Any, x: Any) -> Any:
+def _constraint(call: FilledCall, one: Any, x: Any) -> Any:
     if isinstance(one, dict):
         if not is_empty(one.get("jac")):
             return one
@@ -145,20 +145,20 @@ def _constraint(call: Call, one: Any, x: Any) -> Any:
 
 @fills("scipy.optimize:fmin_bfgs")
 @fills("scipy.optimize:fmin_cg")
-def fmin(call: Call) -> Any:
+def fmin(call: FilledCall) -> Any:
     return _older(call, "f", is_empty(call.given.get("fprime")))
 
 
 @fills("scipy.optimize:fmin_l_bfgs_b")
 @fills("scipy.optimize:fmin_tnc")
-def fmin_bounded(call: Call) -> Any:
+def fmin_bounded(call: FilledCall) -> Any:
     """Without ``approx_grad`` the function returns its gradient, too."""
     wants = bool(call.given.get("approx_grad")) and is_empty(call.given.get("fprime"))
     return _older(call, "func", wants, approx_grad=0)
 
 
 @fills("scipy.optimize:fmin_ncg")
-def fmin_ncg(call: Call) -> Any:
+def fmin_ncg(call: FilledCall) -> Any:
     given = call.given
     x = vector(given.get("x0"))
     if x is None or not is_empty(given.get("fhess_p")) or not is_empty(given.get("fhess")):
@@ -168,7 +168,7 @@ def fmin_ncg(call: Call) -> Any:
 
 
 @fills("scipy.optimize:fmin_slsqp")
-def fmin_slsqp(call: Call) -> Any:
+def fmin_slsqp(call: FilledCall) -> Any:
     given = call.given
     x = vector(given.get("x0"))
     if x is None:
@@ -187,7 +187,7 @@ def fmin_slsqp(call: Call) -> Any:
     return call.filled(**slots)
 
 
-def _older(call: Call, name: str, is_wanted: bool, **more: Any) -> Any:
+def _older(call: FilledCall, name: str, is_wanted: bool, **more: Any) -> Any:
     x = vector(call.given.get("x0"))
     if x is None or not is_wanted:
         return call.plain()
@@ -201,8 +201,8 @@ def _older(call: Call, name: str, is_wanted: bool, **more: Any) -> Any:
 @fills("scipy.optimize:differential_evolution")
 @fills("scipy.optimize:dual_annealing")
 @fills("scipy.optimize:shgo")
-def search(call: Call) -> Any:
-    """What polishes is ``minimize``, of a function of the search's own."""
+def search(call: FilledCall) -> Any:
+    """Remember the function, since the search hands one of its own, which counts calls, to ``minimize``."""
     f, given = call.given.get("func"), call.given
     if not callable(f) or given.get("vectorized"):
         return call.plain()
@@ -211,5 +211,5 @@ def search(call: Call) -> Any:
 
 
 @fills("scipy.optimize:basinhopping")
-def basinhopping(call: Call) -> Any:
+def basinhopping(call: FilledCall) -> Any:
     return call.plain()  # which hands the function itself to `minimize`

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.solvers.calls import Call, as_tuple, fills, vector
+from wengert.solvers.calls import FilledCall, as_tuple, fills, vector
 from wengert.solvers.kinds import COLUMNS, JACOBIAN
 from wengert.solvers.minima import is_empty
 
 
 @fills("scipy.optimize:least_squares")
-def least_squares(call: Call) -> Any:
+def least_squares(call: FilledCall) -> Any:
     given = call.given
     x = vector(given.get("x0"))
     is_default = isinstance(given.get("jac", "2-point"), str) and given.get("jac", "2-point") == "2-point"
@@ -25,7 +25,7 @@ def least_squares(call: Call) -> Any:
 
 
 @fills("scipy.optimize:leastsq")
-def leastsq(call: Call) -> Any:
+def leastsq(call: FilledCall) -> Any:
     given = call.given
     x = vector(given.get("x0"))
     if x is None or not is_empty(given.get("Dfun")):
@@ -35,7 +35,7 @@ def leastsq(call: Call) -> Any:
 
 
 @fills("scipy.optimize:curve_fit")
-def curve_fit(call: Call) -> Any:
+def curve_fit(call: FilledCall) -> Any:
     given = call.given
     if not is_empty(given.get("jac")) or "Dfun" in given.get("kwargs", {}):
         return call.plain()

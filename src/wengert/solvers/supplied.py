@@ -20,7 +20,7 @@ import numpy as np
 import wengert as wg
 from wengert.errors import FiniteDifferencesWarning, TooLongError
 from wengert.ops.control import guard
-from wengert.solvers.kinds import Kind
+from wengert.solvers.kinds import DerivativeKind
 from wengert.solvers.tally import FEWEST, Tally
 from wengert.tape import at_most, has_effects
 
@@ -32,7 +32,7 @@ OFTEN = 8
 class Supplied:
     """A derivative, which a solver calls."""
 
-    def __init__(self, f: F, kind: Kind) -> None:
+    def __init__(self, f: F, kind: DerivativeKind) -> None:
         self.f, self.kind = f, kind
         self.run = wg.jit(kind.of(f), strict=True, tiered=True)
         self.why = ""

@@ -1,4 +1,4 @@
-"""What was done in a context of :func:`wengert.exact`: calls, derivatives, evaluations saved, and what was refused."""
+"""Counts for a context of :func:`wengert.exact`: calls, derivatives, evaluations saved, and what was refused."""
 
 from __future__ import annotations
 

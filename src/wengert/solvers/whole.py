@@ -104,7 +104,7 @@ def _answer(fill: calls.Fill) -> Callable[..., Any]:
         tally.calls += _open.depth == 0
         _open.depth += 1
         try:
-            return fill(calls.Call(own, args, kwargs, tally))
+            return fill(calls.FilledCall(own, args, kwargs, tally))
         finally:
             _open.depth -= 1
 
