@@ -246,6 +246,17 @@ class FiniteDifferencesWarning(PerformanceWarning):
     """A solver inside :func:`wengert.exact` goes on with finite differences: the function is not differentiated.
 
     It is said once a function, with its line and the reason. Results are those of the plain call.
+
+    >>> import warnings
+    >>> import scipy.optimize
+    >>> import wengert as wg
+    >>> def noted(x, seen=[]):
+    ...     seen.append(x)
+    ...     return (x[0] - 3) ** 2
+    >>> with warnings.catch_warnings(), wg.exact(quiet=True, eager=True):
+    ...     warnings.simplefilter("ignore", wg.FiniteDifferencesWarning)
+    ...     scipy.optimize.minimize(noted, [0.0]).x.round(5)
+    array([3.])
     """
 
 
