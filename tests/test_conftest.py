@@ -68,6 +68,31 @@ def test_those_of_machine_code_are_left_out_where_there_is_none(tmp_path: Path) 
     assert "1 deselected" in done.stdout
 
 
+def test_a_test_that_asks_for_kernels_is_skipped_where_there_are_none(tmp_path: Path) -> None:
+    """One in whose course wengert itself asks for them fails."""
+    (tmp_path / "conftest.py").write_text(CONFTEST.read_text())
+    (tmp_path / "pytest.ini").write_text(MARKERS)
+    (tmp_path / "test_them.py").write_text(
+        textwrap.dedent("""
+        import numpy as np, wengert as wg
+        from wengert.report import exports
+
+        def program():
+            return wg.compile(wg.trace(np.sin)(1.0))
+
+        def test_a(): program().kernels
+        def test_b(): program().memory()
+        def test_c(): wg.timed().__enter__()
+        def test_d(): assert wg.compile(wg.trace(np.cos)(1.0)).arena_bytes
+        def test_e(): exports._arguments, exports._with_bodies(program())
+        """)
+    )
+    command = [sys.executable, "-m", "pytest", "-q", str(tmp_path)]
+    env = {**os.environ, "WENGERT_NATIVE": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path, env=env)
+    assert "2 failed, 3 skipped" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_mark_without_a_reason_is_refused(tmp_path: Path) -> None:
     done = collected(tmp_path, "@mark.deep\ndef test_a(): ...")
     assert done.returncode == 4

@@ -19,6 +19,7 @@ def given(n: int, side: int = 4) -> list[np.ndarray[Any, Any]]:
     return [np.random.default_rng(k).normal(size=(side, side)) for k in range(n)]
 
 
+@pytest.mark.machine_code("without it nothing is given away")
 def test_a_step_of_training_needs_no_second_set_of_parameters() -> None:
     def loss(p: Any, x: Any) -> Any:
         return np.sum(np.tanh(np.tanh(x @ p["w"]) @ p["u"]) ** 2)
@@ -104,6 +105,7 @@ def test_trees_of_one_structure_are_written_leaf_over_leaf() -> None:
     assert donation.pairs_of(tape, [1]) == ((0, 1),)
 
 
+@pytest.mark.machine_code("without it nothing is given away")
 def test_nothing_is_written_before_the_run_can_no_longer_end() -> None:
     def f(a: Any, b: Any, k: Any) -> Any:
         new = a + 1
@@ -145,6 +147,7 @@ def test_what_writes_over_an_input_comes_after_all_that_reads_it_be_it_through_v
     assert [i for i in late.instrs[:-1] if i in tape.instrs] == [i for i in tape.instrs if i is not late.instrs[-1]]
 
 
+@pytest.mark.machine_code("without it nothing is given away")
 def test_a_guard_that_misses_leaves_the_arguments_as_they_were() -> None:
     fast = wg.jit(lambda a: (a + 1, a * 0) if a.sum() > 0 else (a - 1, a * 0), donate=lambda args: args[0])
     x = np.ones(3)
@@ -175,6 +178,7 @@ def test_what_is_read_only_strided_or_shared_is_kept() -> None:
         np.testing.assert_array_equal(captured, given(1)[0])
 
 
+@pytest.mark.machine_code("without it nothing is given away")
 def test_keywords_are_not_given_away_and_numbers_have_no_memory() -> None:
     fast = wg.jit(lambda a, n, *, b: (a * n + b, b + 1), donate=everything)
     a, b = given(2)

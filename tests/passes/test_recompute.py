@@ -54,6 +54,7 @@ def arrays(act: Callable[[Any], Any], depth: int) -> float:
     return wg.jit(wg.grad(loss)).program(layers).arena_bytes / (4 * N * N)
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 @pytest.mark.sampled(3, "a tenth of a second each")
 @pytest.mark.parametrize("name", KEPT)
 def test_arrays_that_are_kept_a_layer(name: str) -> None:
@@ -61,6 +62,7 @@ def test_arrays_that_are_kept_a_layer(name: str) -> None:
     assert round((arrays(act, 6) - arrays(act, 3)) / 3, 1) == kept
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 @pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("name", ["tanh", "relu", "sigmoid", "elu", "gelu"])
 def test_arrays_that_are_kept_of_a_hundred_layers(name: str) -> None:

@@ -761,6 +761,7 @@ def _longest(x: Any) -> Any:
     return d[-1, -1]
 
 
+@pytest.mark.machine_code("what LLVM compiles is counted")
 @pytest.mark.sampled(3, "two seconds each")
 @pytest.mark.parametrize(("f", "n"), [(_filled, 200), (_of_pairs, 40), (_longest, 30)])
 def test_another_number_of_iterations_compiles_nothing(f: Callable[..., Any], n: int) -> None:

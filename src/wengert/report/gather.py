@@ -67,7 +67,7 @@ class Gatherer:
         self.frame_of: dict[Any, int] = {}
         self.within: list[tuple[Any, ...]] = []
         """The instructions that each kernel does."""
-        self.infos = () if self.program.plan is None else self.program.kernels
+        self.infos: tuple[Any, ...] = () if self.program.plan is None else self.program.kernels
         """The program's kernels; none where NumPy runs it."""
         self.moved_bytes = [info.moved_bytes for info in self.infos]
         self.unrolled: dict[tuple[int, int], int] = {}
