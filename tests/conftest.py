@@ -51,6 +51,7 @@ OF_MACHINE_CODE = {
     "runtime/native_kernels.py": "its kernels are compiled by LLVM",
     "runtime/test_assemble.py": "kernels become executables",
     "runtime/test_entry.py": "the runtime runs kernels without asking Python",
+    "acceptance/test_adding_an_op.py": "an op is given a kernel",
     "runtime/test_tiered.py": "un-jitted calls earn machine code",
 }
 """The folders and files, and why, that are not even imported where there is no machine code."""

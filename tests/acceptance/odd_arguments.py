@@ -407,6 +407,7 @@ CALLS: dict[str, Call] = {
     "profile": good(wg.profile, _loss),
     "smooth": good(wg.smooth, _loss),
     "digits": good(wg.digits, _loss),
+    "doctor": good(wg.doctor, False),
     # --------------------------------------------------------------------------------------------------------- edit
     "edit.definitions": good(edit.definitions, TAPE),
     "edit.find": good(edit.find, TAPE, op="sin"),

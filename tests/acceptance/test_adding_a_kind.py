@@ -65,6 +65,7 @@ def op(monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
     del OPS["doubled"]
 
 
+@pytest.mark.machine_code("a kernel is planned")
 def test_a_kind_in_three_places_is_planned_lowered_and_differentiated(op: Op) -> None:
     tape = formula(lambda x: sum_(exp(op(op(x * 2))), axis=(0,)), Aval((5,), np.dtype(float)))
     x = np.linspace(-0.2, 0.2, 5)

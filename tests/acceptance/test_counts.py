@@ -244,6 +244,7 @@ def test_the_sum_of_exponentials_is_two_steps() -> None:
     assert [i.op.name for i in both.instrs] == ["exp", "sum"]
 
 
+@pytest.mark.machine_code("tapes are optimised for machine code alone")
 def test_an_unjitted_gradient_is_optimised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The function runs at every call; the derivative of what it recorded is taken when that is new."""
     optimise = passes.run

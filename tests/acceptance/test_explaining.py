@@ -31,6 +31,7 @@ def explanation() -> Explanation:
     return wg.explain(wg.value_and_grad(loss))(W, X)
 
 
+@pytest.mark.machine_code("what kernels move is counted")
 def test_each_step_has_its_cost_its_type_and_its_line(explanation: Explanation) -> None:
     report = explanation.report
     for step in report.steps:
@@ -41,6 +42,7 @@ def test_each_step_has_its_cost_its_type_and_its_line(explanation: Explanation) 
     assert report.cost.flops == sum([k.cost.flops for k in report.kernels]) > 0
 
 
+@pytest.mark.machine_code("a planned arena has buffers")
 def test_each_buffer_that_is_kept_has_a_reason(explanation: Explanation) -> None:
     memory = explanation.report.memory
     assert any(s.is_residual for s in memory.stored)
@@ -66,6 +68,7 @@ def test_each_active_value_has_its_cotangent_and_the_inputs_that_make_it_active(
     assert all(v.why for v in inactive)
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_guards_are_kernels_with_costs(explanation: Explanation) -> None:
     (kernel,) = [k for k in explanation.report.kernels if k.kind == "guard"]
     assert kernel.cost.moved_bytes == 1 and kernel.cost.flops == 0

@@ -87,8 +87,11 @@ def lines(text: str) -> list[int]:
     return [int(n) for n in re.findall(r"\.py:(\d+)", text)]
 
 
+OF_KERNELS = pytest.mark.machine_code("it is a fault of kernels")
 CASES = [
-    pytest.param(ask, fault, id=f"{kind}: {fault.what}") for kind, (ask, faults) in KINDS.items() for fault in faults
+    pytest.param(ask, fault, id=f"{kind}: {fault.what}", marks=[OF_KERNELS] * (kind in ("copy", "callback", "fusion")))
+    for kind, (ask, faults) in KINDS.items()
+    for fault in faults
 ]
 
 

@@ -142,6 +142,7 @@ def test_what_somebody_else_holds_is_not_written_over() -> None:
     np.testing.assert_allclose(activated, np.tanh(product + B), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.machine_code("the plan of a program is looked at")
 @pytest.mark.parametrize("n", [100, 300])
 def test_bias_and_activation_are_one_pass_over_the_product(n: int) -> None:
     """The product is written once and read once."""

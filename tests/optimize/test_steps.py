@@ -49,6 +49,7 @@ def close(a: Any, b: Any) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-6, err_msg=path)
 
 
+@pytest.mark.machine_code("without it nothing is given away")
 @pytest.mark.parametrize("optimiser", [optimize.sgd(0.1, 0.9), optimize.adam(0.01)], ids=["sgd", "adam"])
 def test_parameters_and_state_are_written_over(optimiser: Any) -> None:
     step = optimize.step(loss, optimiser)

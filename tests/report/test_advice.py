@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 from wengert.report.data import Advice
@@ -24,17 +25,20 @@ def test_a_good_program_gets_none() -> None:
     assert advice(wg.grad(lambda x: np.sum(np.exp(x))), X) == []
 
 
+@pytest.mark.machine_code("kernels call back alone")
 def test_a_callback_is_named_with_its_line() -> None:
     (one,) = advice(lambda x: np.exp(x.astype(np.float16)), X)
     assert one.what == "callback" and "a dtype without native code" in one.text and "float64" in one.instead
 
 
+@pytest.mark.machine_code("kernels copy")
 def test_a_copy_of_an_argument_that_is_not_in_c_order_is_named() -> None:
     a = np.asfortranarray(np.ones((64, 65)))
     found = advice(lambda a: a.reshape(-1), a)
     assert any(one.what == "copy" and "np.ascontiguousarray(a)" in one.instead for one in found)
 
 
+@pytest.mark.machine_code("kernels copy")
 def test_a_copy_is_named_with_the_line_and_the_reason() -> None:
     def f(x: Any) -> Any:
         y = np.sin(x)

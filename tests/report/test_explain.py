@@ -31,6 +31,7 @@ def test_functions_jits_programs_and_tapes_are_explained_alike() -> None:
     ] * 2
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_a_report_is_json() -> None:
     read = json.loads(wg.explain(wg.grad(lambda x: np.sum(np.sin(x))))(X).json())
     assert read["title"] == "gradient of <lambda>" and read["kernels"][0]["kind"] == "loops"
@@ -62,6 +63,7 @@ def test_why_a_value_is_active_names_arguments_steps_and_its_cotangent(explanati
     assert "depends on none of w" in explanation.why_active(line + 1)
 
 
+@pytest.mark.machine_code("a planned arena keeps values")
 def test_why_a_value_is_kept_says_how_long_and_where(explanation: Any) -> None:
     residuals = [s for s in explanation.report.memory.stored if s.is_residual]
     name = explanation.report.values[residuals[0].value].name
@@ -119,6 +121,7 @@ def test_a_report_is_saved_as_json(explanation: Any, tmp_path: Path) -> None:
     assert repr(explanation).startswith("<wengert.explain of gradient of loss: ") and "loss" in explanation.tree(0)
 
 
+@pytest.mark.machine_code("kernels are timed")
 def test_times_stand_beside_lines_and_kernels_unless_python_would_run() -> None:
     f = wg.grad(lambda x: np.sum(np.exp(np.sin(x))))
     report = wg.explain(f)(np.linspace(0, 1, 5000)).report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 from wengert.report.data import ReportData
@@ -41,6 +42,7 @@ def test_every_record_refers_to_records_that_exist() -> None:
         assert 0 <= s.first <= s.last < len(report.kernels)
 
 
+@pytest.mark.machine_code("what kernels move is counted")
 def test_lines_have_the_costs_of_their_steps_forward_and_backward() -> None:
     report = report_of(wg.grad(loss), W, X)
     (file,) = report.files
@@ -58,6 +60,7 @@ def test_the_bytes_of_a_kernel_are_shared_out_among_its_steps() -> None:
     assert report.cost.moved_bytes == sum([k.cost.moved_bytes for k in report.kernels])
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_calls_and_bodies_of_loops_are_frames() -> None:
     def f(x: Any) -> Any:
         def body(c: Any, a: Any) -> Any:
@@ -76,6 +79,7 @@ def test_calls_and_bodies_of_loops_are_frames() -> None:
     assert report.values[sine.gives[0]].name.startswith(report.values[outer.gives[0]].name + ".")
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 def test_the_peak_is_the_arena_and_the_results_at_most() -> None:
     report = report_of(wg.grad(loss), W, X)
     results = 2 * 40 * 40 * 8

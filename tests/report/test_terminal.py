@@ -24,6 +24,7 @@ def explanation() -> Any:
     return wg.explain(wg.grad(model))(np.eye(20), np.ones(20))
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_the_text_has_a_section_for_each_thing_that_is_known(explanation: Any) -> None:
     text = str(explanation)
     first, *_ = text.split("\n")
@@ -33,6 +34,7 @@ def test_the_text_has_a_section_for_each_thing_that_is_known(explanation: Any) -
     assert "y = np.tanh(w @ x)" in text and "> 100.0 was False" in text
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_long_sections_are_cut_and_say_so() -> None:
     def f(x: Any) -> Any:
         for k in range(20):
@@ -43,6 +45,7 @@ def test_long_sections_are_cut_and_say_so() -> None:
     assert "... and " in text and " more" in text
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_rich_prints_tables(explanation: Any) -> None:
     rich = pytest.importorskip("rich.console", reason="rich is an extra")
     out = io.StringIO()

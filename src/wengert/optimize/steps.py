@@ -77,7 +77,8 @@ def step(
     optimiser : what becomes of its gradient; ``step.init(params)`` is its state.
     wrt : which parameters are trained, :func:`wengert.nn.trainable`; the others are constants.
     has_aux : the third result is ``(value, aux)``.
-    donate : the arrays of ``params`` and ``state`` are written over, and are those of the results; go on with these.
+    donate : the arrays of ``params`` and ``state`` are written over by machine code, and are those of the results; go
+        on with these.
     keep_finite : where the value or its gradient is not finite, parameters and state stay what they were.
     executor : the batch, the arrays of ``args`` along their first axis, is split into ``parts``, one a worker, whose
         gradients are averaged by their sizes: the loss is a mean over the batch. Any executor of

@@ -61,6 +61,7 @@ def test_arguments_from_a_file(model: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout) == [-2.0, -2.0, -2.0]
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_explain(model: str, tmp_path: Path) -> None:
     words = ("explain", f"{model}:loss", "--args", "np.zeros(3), 2.0", "--grad")
     done = called(*words)
