@@ -144,6 +144,8 @@ COVERED = [
         "ode/radau.py", "ode/runge_kutta.py"),
     row("tests/hosts/test_openmdao.py", "what needs the library stands in a file of its own, which the other calls",
         "hosts/_openmdao.py"),
+    row("tests/hosts/test_lmfit.py", "what needs the library stands in a file of its own, which the other calls",
+        "hosts/_lmfit.py"),
     row("tests/graph/test_graph.py", "what a graph is asked for is asked of the graph; and names",
         "graph/__init__.py", "graph/evaluation.py", "graph/specs.py"),
     # ------------------------------------------------------------------------------------------------------ codegen

@@ -28,6 +28,7 @@ MODULES = {
     "wengert.ode": "Differential equations",
     "wengert.optimize": "Optimisers",
     "wengert.optimize.schedules": "Schedules of optimisers",
+    "wengert.hosts.lmfit": "Jacobians for lmfit",
     "wengert.hosts.openmdao": "Components of OpenMDAO",
     "wengert.tree": "Trees",
     "wengert.edit": "Looking into tapes, and changing them",

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import wengert as wg
 
 if TYPE_CHECKING:
+    from wengert.hosts import lmfit as lmfit
     from wengert.hosts import openmdao as openmdao
 
 __all__ = [
+    "lmfit",
     "openmdao",
 ]
 
