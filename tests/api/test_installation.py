@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,5 +55,6 @@ assert found.install == 'pip install "wengert[native]"' and found.install in rep
 assert found.looked[-1].is_right, found
 wg.jit(wg.grad(lambda x: x * x))(1.0)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("WENGERT_")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")  # and who has asked is not told again

@@ -80,6 +80,7 @@ def test_one_vector() -> None:
     assert nn.flat({})[0].size == 0
 
 
+@pytest.mark.machine_code("without it nothing is given away")
 def test_gradients_of_micro_batches_add_up_in_one_buffer() -> None:
     add = nn.accumulate(wg.grad(loss))
     room, total = nn.flat(PARAMS)

@@ -126,6 +126,7 @@ def test_a_budget_of_states(method: str) -> None:
     np.testing.assert_allclose(found, gradient, rtol=1e-9 if by_newton else 1e-11)
 
 
+@pytest.mark.machine_code("the bytes of a planned arena are compared")
 def test_the_budget_is_kept() -> None:
     n, budget = 1000, 1 << 20
     rates = np.linspace(1.0, 50.0, n)

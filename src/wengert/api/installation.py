@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import platform
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -91,6 +90,8 @@ def doctor(self_test: bool = True) -> Installation:
     >>> [row.what for row in found.looked][:3]
     ['wengert', 'Python', 'NumPy']
     """
+    import platform  # here: nobody else needs it
+
     installed = {name: _version(name) for name in ("wengert", "numpy", "scipy", "optree", "llvmlite")}
     if config.native:
         machine_code.load()  # so that it is known whether it can be
