@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-hosts test-packages test-mutants test-verify test-all test-narrow test-pure test-interpreted test-wheel sanitize lint docs format bench bench-npbench clean
+.PHONY: demo test test-deep test-hosts test-packages test-mutants test-verify test-all test-narrow test-pure test-interpreted test-wheel wheels sanitize lint docs format bench bench-npbench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -73,8 +73,13 @@ test-interpreted: $(VENV)/with-test
 	$(WITHOUT) WENGERT_NATIVE=0 $(BIN)/pytest -n auto --dist worksteal -m "not deep" $(or $(TESTS),tests)
 
 # The core tests of the installed wheel, under PYTHON; OLDEST=1: with the lowest versions that pyproject.toml allows.
+# KIND=pure: of the wheel without an extension; KIND=aarch64: of that of 64-bit ARM, and its machine code, emulated.
 test-wheel:
-	$(PYTHON) tools/wheel.py $(if $(OLDEST),--oldest) $(TESTS)
+	$(PYTHON) -m tools.wheel $(if $(OLDEST),--oldest) $(if $(KIND),--$(KIND)) $(TESTS)
+
+# Each kind of wheel that this machine can build, for PYTHON, and the sdist: in dist/.
+wheels:
+	$(PYTHON) -m tools.wheels $(KIND)
 
 # The tests with the extension built under the sanitizers, in an environment of its own, .venv-sanitize.
 # PYTHONMALLOC: each of Python's objects is an allocation of its own too, so that a use after its end is seen.

@@ -1,12 +1,15 @@
-"""Run the core tests of the wheel, installed in an environment of its own rather than read from this checkout.
+"""Run the core tests of a wheel, installed in an environment of its own rather than read from this checkout.
 
-    python3.13 tools/wheel.py               with the newest versions of what wengert needs
-    python3.11 tools/wheel.py --oldest      with the lowest that pyproject.toml allows
-    python3.13 tools/wheel.py tests/nn      of other tests
-    python3.13 tools/wheel.py --prepare     no tests: build and install what they need
+    python3.13 -m tools.wheel               with the newest versions of what wengert needs
+    python3.11 -m tools.wheel --oldest      with the lowest that pyproject.toml allows
+    python3.13 -m tools.wheel --pure        the wheel without an extension
+    python3.11 -m tools.wheel --aarch64     the wheel of 64-bit ARM processors, and its machine code, emulated: slow
+    python3.13 -m tools.wheel tests/nn      of other tests
+    python3.13 -m tools.wheel --prepare     no tests: build and install what they need
 
-The environment is of the interpreter that runs this file, so that this imports the standard library alone. Wheels and
-environments are kept in .venv-wheels; a wheel is built when what goes into it has changed.
+The environment is of the interpreter that runs this file, so that this imports the standard library alone. Nothing is
+on its PATH but itself: no compiler, and no other Python. Wheels and environments are kept in .venv-wheels; a wheel is
+built (`wheels.py`) when what goes into it has changed.
 """
 
 from __future__ import annotations
@@ -16,18 +19,17 @@ import re
 import subprocess
 import sys
 import tomllib
-from hashlib import sha256
 from pathlib import Path
-from shutil import rmtree
-from time import monotonic
 
-ROOT = Path(__file__).resolve().parents[1]
-KEPT = ROOT / ".venv-wheels"
-VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+from tools import aarch64
+from tools.wheels import KEPT, ROOT, VERSION, built, builder, run
 
 CORE = ("tests/tracing/test_*.py", "tests/ad", "tests/test_by_hand.py", "tests/report/test_page.py")
 """The tests of what depends most on the versions of Python and NumPy: how a function is recorded, and derivatives; and
 of the report's page, whose parts are files beside the code."""
+
+MACHINE_CODE = ("tests/codegen", "tests/acceptance/test_native*.py")
+"""The tests of what depends on the processor."""
 
 
 def lowest(requirements: list[str]) -> list[str]:
@@ -42,74 +44,56 @@ def lowest(requirements: list[str]) -> list[str]:
     return found
 
 
-def _run(step: str, *command: object, env: dict[str, str] | None = None) -> None:
-    """Run a command; say how long it took. A failure ends this process with the same code."""
-    started = monotonic()
-    code = subprocess.run([str(c) for c in command], cwd=ROOT, env=env, check=False).returncode
-    print(f"[wheel {VERSION}] {step}: {monotonic() - started:.0f} s", flush=True)
-    if code:
-        raise SystemExit(code)
+def _needs(kind: str, oldest: bool) -> list[str]:
+    """What the wheel's tests need beside the wheel, as arguments of pip: no llvmlite where there is no extension."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    native = [] if kind == "pure" else project["optional-dependencies"]["native"]
+    return ["--group", "core-test", *native, *(lowest([*project["dependencies"], *native]) if oldest else [])]
 
 
-def _stamp() -> str:
-    """What tells the wheels of two states of the sources apart."""
-    digest = sha256()
-    files = [
-        p
-        for p in (ROOT / "src").rglob("*")
-        if p.is_file() and p.suffix in (".py", ".pyi", ".cpp", ".h", ".typed", ".html", ".css", ".js")
-    ]
-    for file in sorted([*files, ROOT / "CMakeLists.txt", ROOT / "pyproject.toml"]):
-        digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def built(python: Path) -> Path:
-    """The wheel of the present sources, built by the pip of an environment."""
-    folder = KEPT / f"wheel-{VERSION}-{_stamp()}"
-    if not (folder / "complete").exists():
-        for old in KEPT.glob(f"wheel-{VERSION}-*"):
-            rmtree(old)
-        _run("built", python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT)
-        (folder / "complete").touch()
-    return next(folder.glob("*.whl"))
-
-
-def installed(oldest: bool) -> Path:
+def installed(kind: str, oldest: bool) -> Path:
     """The interpreter of an environment that has the wheel and what its tests need."""
-    environment = KEPT / f"{VERSION}{'-oldest' if oldest else ''}"
+    if kind == "aarch64":
+        pip = [str(builder()), "-m", "pip"]
+        return aarch64.python(KEPT, VERSION, pip, str(built(kind)), *_needs(kind, oldest))
+    environment = KEPT / f"{VERSION}{'-oldest' if oldest else ''}{'' if kind == 'linux' else f'-{kind}'}"
     python = environment / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "-q"]
+    pip = [python, "-m", "pip", "install", "-q", "--only-binary=:all:"]
+    env = _without_compilers(python)
     if not python.exists():
-        _run("environment", sys.executable, "-m", "venv", environment)
-        _run("pip", *pip, "--upgrade", "pip>=25.1")
-    wheel, mark = built(python), environment / "has"
+        run("environment", sys.executable, "-m", "venv", environment)
+        run("pip", *pip, "--upgrade", "pip>=25.1", env=env)
+    wheel, mark = built(kind), environment / "has"
     if mark.exists() and mark.read_text() == str(wheel):
         return python
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    native = project["optional-dependencies"]["native"]
-    versions = lowest([*project["dependencies"], *native]) if oldest else []
-    _run("wheel", *pip, "--force-reinstall", "--no-deps", wheel)
-    _run("what it needs", *pip, "--group", "core-test", wheel, *native, *versions)
+    run("wheel", *pip, "--force-reinstall", "--no-deps", wheel, env=env)
+    run("what it needs", *pip, wheel, *_needs(kind, oldest), env=env)
     mark.write_text(str(wheel))
     return python
 
 
+def _without_compilers(python: Path) -> dict[str, str]:
+    """The environment variables of a process that finds nothing but what is installed with an interpreter."""
+    return {**os.environ, "PATH": str(python.parent), "HYPOTHESIS_PROFILE": "few"}
+
+
 def main(arguments: list[str]) -> None:
     chosen = [a for a in arguments if not a.startswith("--")]
-    paths = chosen or [path.relative_to(ROOT) for pattern in CORE for path in sorted(ROOT.glob(pattern))]
-    python = installed("--oldest" in arguments)
+    kind = "pure" if "--pure" in arguments else "aarch64" if "--aarch64" in arguments else "linux"
+    core = (*CORE, *MACHINE_CODE) if kind == "aarch64" else CORE
+    paths = chosen or [path.relative_to(ROOT) for pattern in core for path in sorted(ROOT.glob(pattern))]
+    python = installed(kind, "--oldest" in arguments)
+    env = _without_compilers(python)
     where = subprocess.run(
-        [python, "-c", "import wengert; print(wengert.__file__)"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
-    if not Path(where).is_relative_to(python.parents[1]):
+        [python, "-c", "import wengert; print(wengert.__file__)"],
+        cwd=ROOT, env=env, capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    if not Path(where).is_relative_to(KEPT):
         raise SystemExit(f"the tests would run {where}, and not the installed wheel")
     if "--prepare" in arguments:
         return
-    env = {**os.environ, "HYPOTHESIS_PROFILE": "few"}
-    _run(
-        "tests", python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", "-m", "not deep", *paths, env=env
-    )
+    how = ["--timeout", "3000"] if kind == "aarch64" else ["-n", "auto"]  # emulated, a second is a minute
+    run("tests", python, "-m", "pytest", "-q", *how, "-p", "no:cacheprovider", "-m", "not deep", *paths, env=env)
 
 
 if __name__ == "__main__":

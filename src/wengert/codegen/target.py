@@ -34,6 +34,16 @@ class Target(NamedTuple):
     has_fma: bool
     """Whether a fused multiply-add is one instruction; without it ``fma`` would be a call into libm."""
 
+    @property
+    def is_x86(self) -> bool:
+        """Whether instructions of x86-64 may be named: 32 or 64 bytes then mean AVX2 or AVX-512."""
+        return self.triple.startswith("x86_64")
+
+    @property
+    def registers(self) -> int:
+        """The number of vector registers."""
+        return 16 if self.is_x86 and self.vector_bytes < 64 else 32
+
     def lanes(self, itemsize: int) -> int:
         """The number of elements of ``itemsize`` bytes that a vector has."""
         return min(self.vector_bytes // itemsize, MAX_LANES)

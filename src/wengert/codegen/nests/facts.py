@@ -169,7 +169,7 @@ class Facts:
 
     @property
     def registers(self) -> int:
-        return 32 if self.target.vector_bytes == 64 else 16
+        return self.target.registers
 
     def points_from(self, dim: int) -> int:
         """The number of points that the loops from ``dim`` inwards visit; a large number if it is known only at run

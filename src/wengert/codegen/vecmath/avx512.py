@@ -1,6 +1,6 @@
 """Instructions of AVX-512 that nothing portable stands for, on vectors of any number of lanes.
 
-Registers of 64 bytes mean AVX-512 here: no other processor that we write for has them.
+Registers of 64 bytes mean AVX-512 here: no other x86-64 has them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ REGISTER = 64  # bytes
 
 
 def is_there(x: Value) -> bool:
-    return x.f.target.vector_bytes == REGISTER
+    return x.f.target.is_x86 and x.f.target.vector_bytes == REGISTER
 
 
 def scale(y: Value, k: Value) -> Value:

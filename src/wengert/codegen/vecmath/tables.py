@@ -25,7 +25,7 @@ def look_up(index: Value, table: Sequence[float], dtype: str) -> Value:
         return avx512.look_up(index, table, dtype)
     assert dtype == "f8" and len(table) == NUMBERS
     target = index.f.target
-    has_avx2 = target.vector_bytes == AVX2_REGISTER and target.has_fma
+    has_avx2 = target.is_x86 and target.vector_bytes == AVX2_REGISTER and target.has_fma
     return _by_halves(index, table) if has_avx2 and 8 * index.lanes >= AVX2_REGISTER else _in_memory(index, table)
 
 

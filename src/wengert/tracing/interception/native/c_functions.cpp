@@ -123,19 +123,19 @@ PyObject *or_null(PyObject *answer) {
     return answer;
 }
 
-// ------------------------------------------------------------------------------- trampolines, by how Python calls them
+// -------------------------------------------------------------------- what a trampoline does, by how Python calls it
+//
+// Each is one function, which every slot's trampoline calls: inlined into all of them it would be 300 kB.
 
-template <int K> PyObject *with_one(PyObject *self, PyObject *x) {
-    const Function &f = functions[K];
+[[gnu::noinline]] PyObject *with_one(const Function &f, PyObject *self, PyObject *x) {
     const int n = x != nullptr; // or none is taken
     const int is_ours = is_for_replacement(f.looks, &x, n, n);
     if (is_ours < 0) return nullptr;
     return is_ours ? PyObject_Vectorcall(f.replacement, &x, n, nullptr) : f.own(self, x);
 }
 
-template <int K> PyObject *with_array(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+[[gnu::noinline]] PyObject *with_array(const Function &f, PyObject *self, PyObject *const *args, Py_ssize_t n) {
     using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
-    const Function &f = functions[K];
     const int is_ours = is_for_replacement(f.looks, args, n, n);
     if (is_ours < 0) return nullptr;
     return is_ours ? PyObject_Vectorcall(f.replacement, args, n, nullptr) : as<Own>(f.own)(self, args, n);
@@ -151,10 +151,9 @@ PyObject *asked(const Function &f, PyObject *self, PyObject *const *args, Py_ssi
     return or_null(PyObject_Vectorcall(f.replacement, with_self.get(), n + 1, names));
 }
 
-template <int K>
-PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+[[gnu::noinline]] PyObject *with_keywords(const Function &f, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                                          PyObject *names) {
     using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
-    const Function &f = functions[K];
     const Py_ssize_t all = n + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
     if (f.looks == at_object) {
         if (!asker.is_tracing()) return as<Own>(f.own)(self, args, n, names);
@@ -190,8 +189,7 @@ int is_for_replacement(int looks, PyObject *args, PyObject *keywords) {
     return 0;
 }
 
-template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObject *keywords) {
-    const Function &f = functions[K];
+[[gnu::noinline]] PyObject *with_dictionary(const Function &f, PyObject *self, PyObject *args, PyObject *keywords) {
     if (f.looks == at_object) {
         if (!asker.is_tracing()) return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
         PyObject *answer = asked(f.replacement, self, args, keywords);
@@ -202,8 +200,7 @@ template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObj
     return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
 }
 
-template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
-    const Function &f = functions[K];
+[[gnu::noinline]] PyObject *with_tuple(const Function &f, PyObject *self, PyObject *args) {
     if (f.looks == at_object) {
         if (!asker.is_tracing()) return f.own(self, args);
         PyObject *answer = asked(f.replacement, self, args, nullptr);
@@ -227,8 +224,7 @@ PyObject *called(PyObject *type, PyObject *const *args, Py_ssize_t n, PyObject *
     return result;
 }
 
-template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t given, PyObject *names) {
-    const Type &t = types[K];
+[[gnu::noinline]] PyObject *made(const Type &t, PyObject *type, PyObject *const *args, size_t given, PyObject *names) {
     const Py_ssize_t n = PyVectorcall_NARGS(given);
     if (t.looks == at_caller) {
         const int is_ours = asker.is_for_user(nullptr);
@@ -263,8 +259,7 @@ bool is_of_ours(PyObject *callable) {
     return true;
 }
 
-template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *keywords) {
-    const Callable &c = callables[K];
+[[gnu::noinline]] PyObject *called_of(const Callable &c, PyObject *self, PyObject *args, PyObject *keywords) {
     const auto found = c.objects->find(self);
     if (found != c.objects->end() && found->second.is_on) {
         const Object one = found->second;
@@ -277,8 +272,7 @@ template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *k
     return c.own(self, args, keywords);
 }
 
-template <int K> int assigned(PyObject *self, PyObject *value, void *closure) {
-    const Setter &s = setters[K];
+[[gnu::noinline]] int assigned(const Setter &s, PyObject *self, PyObject *value, void *closure) {
     if (value != nullptr && asker.is_tracing()) { // a value is null where an attribute is deleted
         PyObject *answer = PyObject_CallFunctionObjArgs(s.replacement, self, value, nullptr);
         if (answer == nullptr) return -1;
@@ -288,24 +282,48 @@ template <int K> int assigned(PyObject *self, PyObject *value, void *closure) {
     return s.own(self, value, closure);
 }
 
+// ------------------------------------------------------------------------------------------------------ trampolines
+//
 // One instance a slot, since a trampoline is told nothing of the function that it stands for.
+
+template <int K> PyObject *to_one(PyObject *self, PyObject *x) { return with_one(functions[K], self, x); }
+template <int K> PyObject *to_array(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return with_array(functions[K], self, args, n);
+}
+template <int K> PyObject *to_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    return with_keywords(functions[K], self, args, n, names);
+}
+template <int K> PyObject *to_tuple(PyObject *self, PyObject *args) { return with_tuple(functions[K], self, args); }
+template <int K> PyObject *to_dictionary(PyObject *self, PyObject *args, PyObject *keywords) {
+    return with_dictionary(functions[K], self, args, keywords);
+}
+template <int K> PyObject *to_type(PyObject *type, PyObject *const *args, size_t given, PyObject *names) {
+    return made(types[K], type, args, given, names);
+}
+template <int K> int to_setter(PyObject *self, PyObject *value, void *closure) {
+    return assigned(setters[K], self, value, closure);
+}
+template <int K> PyObject *to_callable(PyObject *self, PyObject *args, PyObject *keywords) {
+    return called_of(callables[K], self, args, keywords);
+}
+
 struct Ways {
     PyCFunction one, array, keywords, tuple, dictionary;
 };
 template <int K> Ways ways() {
-    return {with_one<K>, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_array<K>)),
-            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_keywords<K>)), with_tuple<K>,
-            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_dictionary<K>))};
+    return {to_one<K>, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_array<K>)),
+            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_keywords<K>)), to_tuple<K>,
+            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dictionary<K>))};
 }
 template <int... K> std::array<Ways, sizeof...(K)> all_ways(std::integer_sequence<int, K...>) { return {ways<K>()...}; }
 template <int... K> std::array<vectorcallfunc, sizeof...(K)> all_made(std::integer_sequence<int, K...>) {
-    return {made<K>...};
+    return {to_type<K>...};
 }
 template <int... K> std::array<setter, sizeof...(K)> all_assigned(std::integer_sequence<int, K...>) {
-    return {assigned<K>...};
+    return {to_setter<K>...};
 }
 template <int... K> std::array<ternaryfunc, sizeof...(K)> all_called(std::integer_sequence<int, K...>) {
-    return {called_of<K>...};
+    return {to_callable<K>...};
 }
 const auto callable_trampolines = all_called(std::make_integer_sequence<int, most_callables>());
 const auto setter_trampolines = all_assigned(std::make_integer_sequence<int, most_setters>());
