@@ -22,7 +22,7 @@ import tomllib
 from pathlib import Path
 
 from tools import aarch64
-from tools.wheels import KEPT, ROOT, VERSION, built, builder, run
+from tools.wheels import KEPT, ROOT, VERSION, builder, built, run
 
 CORE = ("tests/tracing/test_*.py", "tests/ad", "tests/test_by_hand.py", "tests/report/test_page.py")
 """The tests of what depends most on the versions of Python and NumPy: how a function is recorded, and derivatives; and
