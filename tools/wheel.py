@@ -5,6 +5,7 @@
     python3.13 -m tools.wheel --pure        the wheel without an extension
     python3.11 -m tools.wheel --aarch64     the wheel of 64-bit ARM processors, and its machine code, emulated: slow
     python3.13 -m tools.wheel tests/nn      of other tests
+    python3.13 -m tools.wheel --here        in the environment of this Python, which has the wheel
     python3.13 -m tools.wheel --prepare     no tests: build and install what they need
 
 The environment is of the interpreter that runs this file, so that this imports the standard library alone. Nothing is
@@ -82,13 +83,14 @@ def main(arguments: list[str]) -> None:
     kind = "pure" if "--pure" in arguments else "aarch64" if "--aarch64" in arguments else "linux"
     core = (*CORE, *MACHINE_CODE) if kind == "aarch64" else CORE
     paths = chosen or [path.relative_to(ROOT) for pattern in core for path in sorted(ROOT.glob(pattern))]
-    python = installed(kind, "--oldest" in arguments)
+    is_here = "--here" in arguments
+    python = Path(sys.executable) if is_here else installed(kind, "--oldest" in arguments)
     env = _without_compilers(python)
     where = subprocess.run(
         [python, "-c", "import wengert; print(wengert.__file__)"],
         cwd=ROOT, env=env, capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
-    if not Path(where).is_relative_to(KEPT):
+    if Path(where).is_relative_to(ROOT / "src") or not (is_here or Path(where).is_relative_to(KEPT)):
         raise SystemExit(f"the tests would run {where}, and not the installed wheel")
     if "--prepare" in arguments:
         return
