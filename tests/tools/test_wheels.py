@@ -50,7 +50,10 @@ SOURCES = ["wengert/a.py", "wengert/b.py", "wengert/_fast.pyi"]
 COMPILED = [*SOURCES, "wengert/_fast.cpython-311-x86_64-linux-gnu.so"]
 
 
-@pytest.mark.parametrize(("kind", "name", "files"), [("linux", LINUX, COMPILED), ("aarch64", ARM, COMPILED), ("pure", PURE, SOURCES)])  # fmt: skip
+GOOD = [("linux", LINUX, COMPILED), ("aarch64", ARM, COMPILED), ("pure", PURE, SOURCES)]
+
+
+@pytest.mark.parametrize(("kind", "name", "files"), GOOD)
 def test_a_wheel_of_its_kind_is_taken(tmp_path: Path, kind: str, name: str, files: list[str]) -> None:
     assert kind in KINDS
     check(wheel(tmp_path, name, files), kind, sdist(tmp_path))
