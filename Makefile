@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-hosts test-packages test-mutants test-verify test-all test-narrow test-pure test-interpreted test-wheel wheels sanitize lint docs format bench bench-npbench clean
+.PHONY: demo test test-deep test-hosts test-packages test-mutants test-verify test-all test-narrow test-pure test-interpreted test-wheel portable portable-here wheels sanitize lint docs format bench bench-npbench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -80,6 +80,13 @@ test-wheel:
 # Each kind of wheel that this machine can build, for PYTHON, and the sdist: in dist/.
 wheels:
 	$(PYTHON) -m tools.wheels $(KIND)
+
+# The C++, compiled as other compilers and other systems would; by those of this machine alone.
+portable: $(VENV)/with-portable
+	$(BIN)/python -m tools.portable $(SYSTEMS)
+
+portable-here: $(VENV)/with-compiling
+	$(BIN)/python -m tools.portable $(or $(SYSTEMS),gcc clang)
 
 # The tests with the extension built under the sanitizers, in an environment of its own, .venv-sanitize.
 # PYTHONMALLOC: each of Python's objects is an allocation of its own too, so that a use after its end is seen.

@@ -24,6 +24,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -68,12 +69,13 @@ def _stamp() -> str:
 def builder() -> Path:
     """The interpreter of an environment that has what builds and repairs wheels."""
     environment = KEPT / f"builder-{VERSION}"
-    python, mark = environment / "bin" / "python", environment / "complete"
-    if not mark.exists():
+    python, mark = environment / "bin" / "python", environment / "has"
+    wanted = str(tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["wheels"])
+    if not mark.exists() or mark.read_text() != wanted:
         run("environment", sys.executable, "-m", "venv", environment)
         run("pip", python, "-m", "pip", "install", "-q", "--upgrade", "pip>=25.1")
         run("what builds", python, "-m", "pip", "install", "-q", "--group", "wheels")
-        mark.touch()
+        mark.write_text(wanted)
     return python
 
 

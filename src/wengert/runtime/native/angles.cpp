@@ -4,6 +4,7 @@
 // 192 bits of 2/π, which starts where the weight is 2. No double comes closer than 2^-61.6 to a multiple of π/2 (as a
 // part of π/2), so 137 good bits of the fraction are more than enough. Kernels call it in a branch that ordinary angles
 // never take.
+#include "../../native/platform.h"
 #include "layout.h"
 
 #include <bit>
@@ -31,14 +32,13 @@ struct Reduced {
 };
 
 Reduced reduce(double x) {
-    __extension__ using Wide = unsigned __int128;
     const uint64_t bits = std::bit_cast<uint64_t>(x);
     const uint64_t m = (bits & 0xFFFFFFFFFFFFF) | (uint64_t(1) << 52);
     const uint64_t start = (bits >> 52 & 2047) - 1013; // of the window, in bits
     const uint64_t *t = TWO_OVER_PI + start / 64, shift = start % 64;
     const uint64_t w0 = shifted(t[0], t[1], shift), w1 = shifted(t[1], t[2], shift), w2 = shifted(t[2], t[3], shift);
-    const Wide bottom = Wide(m) * w2, middle = Wide(m) * w1 + (bottom >> 64);
-    const uint64_t p2 = m * w0 + uint64_t(middle >> 64), p1 = uint64_t(middle), p0 = uint64_t(bottom);
+    const Wide bottom = multiply_add(m, w2, 0), middle = multiply_add(m, w1, bottom.high);
+    const uint64_t p2 = m * w0 + middle.high, p1 = middle.low, p0 = bottom.low;
 
     // The two bits above the point are the quadrant; of the fraction, the distance from the nearest whole number.
     const uint64_t f2 = shifted(p2, p1, 2), f1 = shifted(p1, p0, 2), f0 = p0 << 2;

@@ -2,12 +2,12 @@
 //
 // A frame is taken by one run and returned after it; the executable keeps a few. Taking and returning exchange one
 // pointer atomically, so they need no lock, with or without the GIL.
+#include "../../native/platform.h"
 #include "layout.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sys/mman.h>
 
 namespace wengert {
 
@@ -23,15 +23,16 @@ size_t rounded(size_t n, size_t to) { return (n + to - 1) / to * to; }
 char *new_arena(size_t nbytes) {
     const size_t alignment = nbytes >= HUGE_FROM ? HUGE_PAGE : ALIGNMENT;
     void *memory = nullptr;
-    if (nbytes > PTRDIFF_MAX - HUGE_PAGE || posix_memalign(&memory, alignment, rounded(nbytes + 1, ALIGNMENT)) != 0) {
+    if (nbytes <= PTRDIFF_MAX - HUGE_PAGE) memory = allocate_aligned(alignment, rounded(nbytes + 1, ALIGNMENT));
+    if (memory == nullptr) {
         PyErr_Format(PyExc_MemoryError, "a program's arena of %zu bytes does not fit into memory", nbytes);
         return nullptr;
     }
-    if (nbytes >= HUGE_FROM) madvise(memory, nbytes, MADV_HUGEPAGE); // advice: the run is right without it
+    if (nbytes >= HUGE_FROM) advise_large_pages(memory, nbytes);
     return static_cast<char *>(memory);
 }
 
-void free_arena(char *arena) { std::free(arena); }
+void free_arena(char *arena) { free_aligned(arena); }
 
 bool ensure_arena(const Executable &code, Frame &frame) {
     if (frame.arena != nullptr) return true;

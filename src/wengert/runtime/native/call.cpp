@@ -4,6 +4,7 @@
 // runs it straight into the result; every other call is Python's affair (`_slow`). Entries are immutable; a
 // dispatcher's tuple of them is replaced as a whole. With the GIL held; leaves are owned while they are looked at,
 // since looking at a place may run any Python code.
+#include "../../native/platform.h"
 #include "finite.h"
 #include "places.h"
 #include "signature.h"
@@ -226,7 +227,7 @@ bool call_in_python(PyObject *const *args, size_t n_args, PyObject *keywords, Py
     return is_made;
 }
 
-[[gnu::noinline]] PyObject *call_slow(PyObject *self, PyObject *const *args, size_t n_args, PyObject *keywords) {
+NOT_INLINED PyObject *call_slow(PyObject *self, PyObject *const *args, size_t n_args, PyObject *keywords) {
     PyObject *positional, *by_name;
     if (!call_in_python(args, n_args, keywords, positional, by_name)) return nullptr;
     PyObject *result = PyObject_CallMethodObjArgs(self, names.slow, positional, by_name, nullptr);
@@ -235,7 +236,7 @@ bool call_in_python(PyObject *const *args, size_t n_args, PyObject *keywords, Py
     return result;
 }
 
-[[gnu::noinline]] PyObject *call_missed(PyObject *self, PyObject *token, int64_t position, PyObject *seen,
+NOT_INLINED PyObject *call_missed(PyObject *self, PyObject *token, int64_t position, PyObject *seen,
                                         PyObject *const *args, size_t n_args, PyObject *keywords) {
     PyObject *positional, *by_name, *result = nullptr;
     if (!call_in_python(args, n_args, keywords, positional, by_name)) return nullptr;
@@ -309,7 +310,7 @@ PyObject *dispatcher_answer(PyObject *self, PyObject *const *args, size_t n_args
     return call_slow(self, args, n_args, keywords);
 }
 
-[[gnu::noinline]] PyObject *answer_looking(PyObject *self, PyObject *const *args, size_t n_args, PyObject *keywords) {
+NOT_INLINED PyObject *answer_looking(PyObject *self, PyObject *const *args, size_t n_args, PyObject *keywords) {
     const Looked looked(Looking::all);
     return dispatcher_answer(self, args, n_args, keywords);
 }

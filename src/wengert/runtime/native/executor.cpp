@@ -4,10 +4,10 @@
 // then write the arrays being read (the caller's affair, as in NumPy), but none can be freed, for whoever called holds
 // a reference to each. The GIL is taken back for callbacks, for failures, and now and then to look for a signal.
 #include "finite.h"
+#include "../../native/platform.h"
 #include "timing.h"
 
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <new>
 
@@ -17,14 +17,8 @@ PyObject *guard_miss = nullptr;
 
 constexpr int64_t SIGNALS_EVERY_NS = 50'000'000;
 
-int64_t coarse_now_ns() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 bool look_for_signals(Run &run) {
-    const int64_t now = coarse_now_ns();
+    const int64_t now = coarse_clock_ns();
     if (now - run.looked_at_ns < SIGNALS_EVERY_NS || run.is_committed) [[likely]] return true;
     run.looked_at_ns = now;
     const bool was_released = run.released != nullptr;
@@ -198,7 +192,7 @@ bool call_back(Run &run, const Callback &callback, const int32_t *status = nullp
 
 // What Python makes of a kernel that returned a status: it computes the results, if there are any that it is to give,
 // or raises an error. Whether the run goes on; if not, an error is set.
-[[gnu::cold, gnu::noinline]] bool resort(Run &run, const Step &step, int32_t status) {
+COLD bool resort(Run &run, const Step &step, int32_t status) {
     if (step.detail >= 0) {
         const Callback &callback = run.code.callbacks[step.detail];
         const bool computes = !callback.outs.empty(), is_done = call_back(run, callback, computes ? nullptr : &status);
@@ -276,7 +270,7 @@ template <class Times> Outcome run_block(Run &run, const Block &block, Times &ti
     return run_steps(run, block.data(), block.data() + block.size(), commits, times);
 }
 
-[[gnu::noinline]] Outcome run_timed(Run &run, Timing &timing) {
+NOT_INLINED Outcome run_timed(Run &run, Timing &timing) {
     Outcome outcome;
     {
         Stamps stamps(timing);
@@ -329,7 +323,7 @@ PyObject *copies_of_reads(const Executable &code, const Frame &frame) {
 }
 
 // Whether the run may go on although something that is not finite was found: Python looks who made it, and raises.
-[[gnu::cold, gnu::noinline]] bool is_excused(Run &run, size_t check, Looking mode, PyObject *reads) {
+COLD bool is_excused(Run &run, size_t check, Looking mode, PyObject *reads) {
     const bool was_released = run.released != nullptr;
     if (was_released) run.take_gil();
     const Looked not_here(Looking::not_at_all);
@@ -371,7 +365,7 @@ Outcome run_looking(Run &run, const std::vector<Check> &checks, Looking mode, Py
     return run_steps(run, begin, end, commits, none);
 }
 
-[[gnu::cold, gnu::noinline]] Outcome execute_looking(Executable &code, Run &run, Looking mode, bool is_fresh);
+COLD Outcome execute_looking(Executable &code, Run &run, Looking mode, bool is_fresh);
 
 } // namespace
 
@@ -386,7 +380,7 @@ static void clear_outputs(const Executable &code, const Frame &frame, bool is_fr
 Outcome execute(Executable &code, Frame &frame, Miss &miss, bool is_fresh) {
     count(code.runs);
     if (!ensure_arena(code, frame)) return Outcome::failed;
-    Run run{code, frame, miss, nullptr, coarse_now_ns()};
+    Run run{code, frame, miss, nullptr, coarse_clock_ns()};
     if (finders.load(std::memory_order_relaxed) != 0) [[unlikely]]
         if (const Looking mode = looking(); mode != Looking::not_at_all) return execute_looking(code, run, mode, is_fresh);
     Timing *timing = code.timing.load(std::memory_order_acquire);

@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace wengert {
@@ -99,7 +100,7 @@ struct Branch { // the block that an int64 says; clipped to those there are, as 
 // The block that the int64 at `index` says.
 inline int32_t chosen(const Branch &branch, const char *index) {
     int64_t k;
-    __builtin_memcpy(&k, index, sizeof k);
+    std::memcpy(&k, index, sizeof k);
     const int64_t last = static_cast<int64_t>(branch.blocks.size()) - 1;
     return branch.blocks[k < 0 ? 0 : k > last ? last : k];
 }
@@ -262,7 +263,6 @@ struct Run {
     }
 };
 
-int64_t coarse_now_ns(); // a few ns to read, right to a few ms
 // Now and then, lets Python handle the signals that came, which it does in its main thread alone. By the thread of the
 // run. Whether to go on; if not, a Python error is set.
 bool look_for_signals(Run &run);

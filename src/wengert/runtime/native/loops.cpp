@@ -6,6 +6,7 @@
 // no GIL; a block is allocated when a loop runs for the first time, or in more threads than ever.
 #include "loops.h"
 #include "timing.h"
+#include "../../native/platform.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -35,7 +36,7 @@ struct Layout {
 char *take(Executable &code, size_t nbytes) {
     for (auto &kept : code.loop_memory)
         if (char *memory = kept.exchange(nullptr)) return memory;
-    return static_cast<char *>(std::aligned_alloc(LINE, in_lines(nbytes ? nbytes : 1)));
+    return static_cast<char *>(allocate_aligned(LINE, in_lines(nbytes ? nbytes : 1)));
 }
 
 void give_back(Executable &code, char *memory) {
@@ -43,7 +44,7 @@ void give_back(Executable &code, char *memory) {
         char *none = nullptr;
         if (kept.compare_exchange_strong(none, memory)) return;
     }
-    std::free(memory);
+    free_aligned(memory);
 }
 
 void set(const Executable &code, char **table, size_t base, char *address) {
@@ -84,7 +85,7 @@ template <class Times> int32_t run(const Executable &code, char **table, const B
     return 0;
 }
 
-[[gnu::cold, gnu::noinline]] int32_t run_timed(const Executable &code, char **table, Sampler &sampler) {
+COLD int32_t run_timed(const Executable &code, char **table, Sampler &sampler) {
     int32_t status;
     {
         Stamps stamps(sampler.timing());
@@ -122,7 +123,7 @@ void free_room(char *memory, const char *on_stack) {
 }
 
 void free_loop_memory(Executable &code) {
-    for (auto &kept : code.loop_memory) std::free(kept.exchange(nullptr));
+    for (auto &kept : code.loop_memory) free_aligned(kept.exchange(nullptr));
 }
 
 namespace {
@@ -170,17 +171,17 @@ class Trail {
         }
         row_ = row_ ? row_ : LINE;
     }
-    ~Trail() { std::free(memory_); }
+    ~Trail() { free_aligned(memory_); }
     Trail(const Trail &) = delete;
     Trail &operator=(const Trail &) = delete;
 
     bool reach(size_t count) { // room for so many
         if (count <= room_) return true;
         const size_t more = count < 2 * room_ ? 2 * room_ : count;
-        char *memory = static_cast<char *>(std::aligned_alloc(LINE, more * row_));
+        char *memory = static_cast<char *>(allocate_aligned(LINE, more * row_));
         if (memory == nullptr) return false;
         if (memory_ != nullptr) std::memcpy(memory, memory_, room_ * row_);
-        std::free(memory_);
+        free_aligned(memory_);
         memory_ = memory;
         room_ = more;
         return true;

@@ -5,10 +5,10 @@
 // system that it may take their pages whenever memory is short. NumPy calls a handler with the GIL held, so no lock is
 // needed.
 #include "results.h"
+#include "../../native/platform.h"
 #include "layout.h"
 
 #include <cstring>
-#include <sys/mman.h>
 
 namespace wengert {
 
@@ -56,10 +56,8 @@ void release(void *, void *result, size_t) {
     const size_t size = size_of(block);
     if (size < KEPT_FROM || size > KEPT_MOST) return free_arena(block);
     while (n_kept_bytes + size > KEPT_MOST) drop_oldest();
-#ifdef MADV_FREE
     const auto begin = reinterpret_cast<uintptr_t>(block) / PAGE * PAGE + PAGE; // not the page with the size
-    madvise(reinterpret_cast<void *>(begin), (reinterpret_cast<uintptr_t>(block) + size - begin) / PAGE * PAGE, MADV_FREE);
-#endif
+    give_up_pages(reinterpret_cast<void *>(begin), (reinterpret_cast<uintptr_t>(block) + size - begin) / PAGE * PAGE);
     kept.push_back(block);
     n_kept_bytes += size;
 }

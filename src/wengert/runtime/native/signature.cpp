@@ -1,5 +1,6 @@
 // Signatures: matching arguments against a structure and its leaves, and building a result of a structure. Nothing is
 // guessed: what a leaf cannot compare exactly, by type or by identity, does not match. With the GIL held.
+#include "../../native/platform.h"
 #include "signature.h"
 
 #include <cstring>
@@ -63,7 +64,7 @@ bool same_keys(const std::vector<PyObject *> &keys, PyObject *dict) {
 }
 
 // The class of a named tuple is the only key.
-[[gnu::noinline]] bool matches_named(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyObject **found) {
+NOT_INLINED bool matches_named(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyObject **found) {
     const size_t n = node.children.size();
     if (reinterpret_cast<PyObject *>(Py_TYPE(x)) != node.keys[0]) return false;
     if (static_cast<size_t>(PyTuple_GET_SIZE(x)) != n) return false;
@@ -139,7 +140,7 @@ namespace {
 
 // A named tuple is made by its class, which may do more than store the children. It is not inlined: the vector's end
 // would cost every call something, the plainest one 4 %.
-[[gnu::noinline]] PyObject *build_named(const Node &node, PyObject *const *leaves) {
+NOT_INLINED PyObject *build_named(const Node &node, PyObject *const *leaves) {
     std::vector<PyObject *> children;
     for (const Node &child : node.children) {
         PyObject *x = build(child, leaves);

@@ -83,7 +83,7 @@ template <class T> struct Item {
 };
 
 template <class T> Item<T> item_of(T x, int64_t place) {
-    using Bits = Item<T>::Bits;
+    using Bits = typename Item<T>::Bits;
     constexpr Bits SIGN = Bits(1) << (8 * sizeof(T) - 1);
     return {static_cast<Bits>(key_of(x)) ^ SIGN, static_cast<Bits>(place)};
 }
@@ -205,7 +205,7 @@ template <class Bits> struct Digits {
 
 template <class T>
 void select_many(const T *x, int64_t *places, void *work, int64_t n, int64_t step, int64_t m, const int64_t *ranks) {
-    using Bits = Item<T>::Bits;
+    using Bits = typename Item<T>::Bits;
     auto *items = static_cast<Item<T> *>(work);
     auto *keys = reinterpret_cast<Bits *>(items + n);
     for (int64_t i = 0; i < n; i++) keys[i] = item_of(x[i * step], i).key;

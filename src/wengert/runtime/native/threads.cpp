@@ -3,14 +3,13 @@
 //
 // Workers only ever run kernels, so they neither hold nor need the GIL. Parts are claimed as threads come free: a
 // kernel gives the same bits however its extent is split at multiples of the grain, so who runs what does not matter.
+#include "../../native/platform.h"
 #include "finite.h"
 
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <new>
-#include <pthread.h>
-#include <sched.h>
 #include <system_error>
 #include <thread>
 
@@ -32,7 +31,7 @@ struct Job {
 
     // `run` is that of the calling thread, which alone looks for signals; nullptr for the others.
     void work(Run *run) {
-        int64_t part = step->grain, before = coarse_now_ns();
+        int64_t part = step->grain, before = coarse_clock_ns();
         for (;;) {
             const int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
             if (begin >= step->extent || status.load(std::memory_order_relaxed) != 0) return;
@@ -47,7 +46,7 @@ struct Job {
             if (run != nullptr && end < step->extent && !look_for_signals(*run)) {
                 status.store(STOPPED, std::memory_order_relaxed); // whatever else went wrong: an error is set
             }
-            const int64_t now = coarse_now_ns();
+            const int64_t now = coarse_clock_ns();
             if (now - before < SHORT_NS)
                 part = std::min(2 * part, most);
             else if (now - before > LONG_NS && part > step->grain)
@@ -123,7 +122,7 @@ void forget_pool() { pool.store(nullptr); }
 Pool *shared_pool() {
     Pool *found = pool.load(std::memory_order_acquire);
     if (found != nullptr) return found;
-    static const bool once = pthread_atfork(nullptr, nullptr, forget_pool) == 0;
+    static const bool once = call_in_forked_child(forget_pool);
     Pool *made = once ? new (std::nothrow) Pool : nullptr;
     if (made == nullptr) return nullptr;
     if (pool.compare_exchange_strong(found, made)) return made;
@@ -136,8 +135,7 @@ Pool *shared_pool() {
 int get_threads() {
     int n = n_threads.load(std::memory_order_relaxed);
     if (n == 0) {
-        cpu_set_t cpus;
-        n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+        n = n_processors();
         n_threads.store(n, std::memory_order_relaxed);
     }
     return n;
@@ -178,6 +176,6 @@ int32_t run_in_parts(const Step &step, char *const *pointers, Run &run) {
 
 // For threadpoolctl, which finds the library by these names.
 extern "C" {
-[[gnu::visibility("default")]] int wengert_get_threads() { return wengert::get_threads(); }
-[[gnu::visibility("default")]] void wengert_set_threads(int n) { wengert::set_threads(n); }
+EXPORTED int wengert_get_threads() { return wengert::get_threads(); }
+EXPORTED void wengert_set_threads(int n) { wengert::set_threads(n); }
 }

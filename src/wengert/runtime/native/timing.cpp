@@ -1,13 +1,12 @@
 // Times of a program's steps; see timing.h.
 #include "timing.h"
 
-#include <algorithm>
-#include <ctime>
-#include <new>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "../../native/platform.h"
 
-#if defined(__x86_64__)
+#include <algorithm>
+#include <new>
+
+#if defined(__x86_64__) && !defined(_MSC_VER) // for it platform.h has them
 #include <cpuid.h>
 #include <x86intrin.h>
 #endif
@@ -23,22 +22,25 @@ constexpr uint64_t FIRST_RUNS = 16;    // that are timed whatever it costs, so t
 constexpr uint64_t MOST_BETWEEN = 4096;
 constexpr size_t FEWEST_EVENTS = 4096, MOST_EVENTS = 1 << 17;
 
-uint64_t clock_ns() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
-}
-
-#if defined(__x86_64__)
+#if defined(_MSC_VER) && defined(_M_X64)
 bool counts_evenly() { // whatever the processor's frequency is, and while it sleeps
+    int words[4];
+    __cpuid(words, static_cast<int>(0x80000000));
+    if (static_cast<unsigned>(words[0]) < 0x80000007) return false;
+    __cpuid(words, static_cast<int>(0x80000007));
+    return (words[3] & (1 << 8)) != 0;
+}
+const bool has_counter = counts_evenly();
+#elif defined(__x86_64__)
+bool counts_evenly() { // the same
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
 }
 const bool has_counter = counts_evenly();
 #endif
 
-uint64_t thread_number() {
-    static thread_local const uint64_t number = static_cast<uint64_t>(syscall(SYS_gettid));
+uint64_t this_thread() {
+    static thread_local const uint64_t number = thread_number();
     return number;
 }
 
@@ -72,7 +74,7 @@ void measure_cost() {
 } // namespace
 
 uint64_t ticks() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(_M_X64)
     return has_counter ? __rdtsc() : clock_ns();
 #elif defined(__aarch64__)
     uint64_t count;
@@ -146,7 +148,7 @@ Stamps::~Stamps() {
 }
 
 void Stamps::log(uint64_t step, uint64_t begin, uint64_t end) {
-    if (n_events_ < timing_.n_events_kept) timing_.events[n_events_++] = {begin, end, step, thread_number()};
+    if (n_events_ < timing_.n_events_kept) timing_.events[n_events_++] = {begin, end, step, this_thread()};
 }
 
 void Stamps::step(uint32_t number) {

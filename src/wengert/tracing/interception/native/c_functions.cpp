@@ -127,14 +127,14 @@ PyObject *or_null(PyObject *answer) {
 //
 // Each is one function, which every slot's trampoline calls: inlined into all of them it would be 300 kB.
 
-[[gnu::noinline]] PyObject *with_one(const Function &f, PyObject *self, PyObject *x) {
+NOT_INLINED PyObject *with_one(const Function &f, PyObject *self, PyObject *x) {
     const int n = x != nullptr; // or none is taken
     const int is_ours = is_for_replacement(f.looks, &x, n, n);
     if (is_ours < 0) return nullptr;
     return is_ours ? PyObject_Vectorcall(f.replacement, &x, n, nullptr) : f.own(self, x);
 }
 
-[[gnu::noinline]] PyObject *with_array(const Function &f, PyObject *self, PyObject *const *args, Py_ssize_t n) {
+NOT_INLINED PyObject *with_array(const Function &f, PyObject *self, PyObject *const *args, Py_ssize_t n) {
     using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
     const int is_ours = is_for_replacement(f.looks, args, n, n);
     if (is_ours < 0) return nullptr;
@@ -151,7 +151,7 @@ PyObject *asked(const Function &f, PyObject *self, PyObject *const *args, Py_ssi
     return or_null(PyObject_Vectorcall(f.replacement, with_self.get(), n + 1, names));
 }
 
-[[gnu::noinline]] PyObject *with_keywords(const Function &f, PyObject *self, PyObject *const *args, Py_ssize_t n,
+NOT_INLINED PyObject *with_keywords(const Function &f, PyObject *self, PyObject *const *args, Py_ssize_t n,
                                           PyObject *names) {
     using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
     const Py_ssize_t all = n + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
@@ -189,7 +189,7 @@ int is_for_replacement(int looks, PyObject *args, PyObject *keywords) {
     return 0;
 }
 
-[[gnu::noinline]] PyObject *with_dictionary(const Function &f, PyObject *self, PyObject *args, PyObject *keywords) {
+NOT_INLINED PyObject *with_dictionary(const Function &f, PyObject *self, PyObject *args, PyObject *keywords) {
     if (f.looks == at_object) {
         if (!asker.is_tracing()) return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
         PyObject *answer = asked(f.replacement, self, args, keywords);
@@ -200,7 +200,7 @@ int is_for_replacement(int looks, PyObject *args, PyObject *keywords) {
     return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
 }
 
-[[gnu::noinline]] PyObject *with_tuple(const Function &f, PyObject *self, PyObject *args) {
+NOT_INLINED PyObject *with_tuple(const Function &f, PyObject *self, PyObject *args) {
     if (f.looks == at_object) {
         if (!asker.is_tracing()) return f.own(self, args);
         PyObject *answer = asked(f.replacement, self, args, nullptr);
@@ -224,7 +224,7 @@ PyObject *called(PyObject *type, PyObject *const *args, Py_ssize_t n, PyObject *
     return result;
 }
 
-[[gnu::noinline]] PyObject *made(const Type &t, PyObject *type, PyObject *const *args, size_t given, PyObject *names) {
+NOT_INLINED PyObject *made(const Type &t, PyObject *type, PyObject *const *args, size_t given, PyObject *names) {
     const Py_ssize_t n = PyVectorcall_NARGS(given);
     if (t.looks == at_caller) {
         const int is_ours = asker.is_for_user(nullptr);
@@ -259,7 +259,7 @@ bool is_of_ours(PyObject *callable) {
     return true;
 }
 
-[[gnu::noinline]] PyObject *called_of(const Callable &c, PyObject *self, PyObject *args, PyObject *keywords) {
+NOT_INLINED PyObject *called_of(const Callable &c, PyObject *self, PyObject *args, PyObject *keywords) {
     const auto found = c.objects->find(self);
     if (found != c.objects->end() && found->second.is_on) {
         const Object one = found->second;
@@ -272,7 +272,7 @@ bool is_of_ours(PyObject *callable) {
     return c.own(self, args, keywords);
 }
 
-[[gnu::noinline]] int assigned(const Setter &s, PyObject *self, PyObject *value, void *closure) {
+NOT_INLINED int assigned(const Setter &s, PyObject *self, PyObject *value, void *closure) {
     if (value != nullptr && asker.is_tracing()) { // a value is null where an attribute is deleted
         PyObject *answer = PyObject_CallFunctionObjArgs(s.replacement, self, value, nullptr);
         if (answer == nullptr) return -1;
@@ -452,21 +452,18 @@ PyObject *enroll(PyObject *, PyObject *args) {
                    : enroll_function(callee, replacement, looks);
 }
 
-// A pointer that other threads may be reading; what they call is right with either value.
-template <typename P> void put(P &place, P value) { __atomic_store_n(&place, value, __ATOMIC_RELEASE); }
-
 bool is_open;
 
 // Each with its trampoline while a trace is open and it is switched on, else with its own code.
 void put_all() {
     for (Function *f = functions; f != functions + n_functions; f++)
-        put(f->def->ml_meth, is_open && f->is_on ? f->trampoline : f->own);
+        wengert::store_released(f->def->ml_meth, is_open && f->is_on ? f->trampoline : f->own);
     for (int k = 0; k < n_types; k++)
-        put(types[k].type->tp_vectorcall, is_open && types[k].is_on ? type_trampolines[k] : types[k].own);
+        wengert::store_released(types[k].type->tp_vectorcall, is_open && types[k].is_on ? type_trampolines[k] : types[k].own);
     for (int k = 0; k < n_setters; k++)
-        put(setters[k].def->set, is_open && setters[k].is_on ? setter_trampolines[k] : setters[k].own);
+        wengert::store_released(setters[k].def->set, is_open && setters[k].is_on ? setter_trampolines[k] : setters[k].own);
     for (int k = 0; k < n_callables; k++)
-        put(callables[k].type->tp_call, is_open && callables[k].is_on ? callable_trampolines[k] : callables[k].own);
+        wengert::store_released(callables[k].type->tp_call, is_open && callables[k].is_on ? callable_trampolines[k] : callables[k].own);
 }
 
 PyObject *open(PyObject *, PyObject *) {
@@ -509,12 +506,12 @@ PyObject *withdraw(PyObject *, PyObject *callee) {
     const bool is_type = n_types > 0 && reinterpret_cast<PyObject *>(types[n_types - 1].type) == callee;
     if (is_function) {
         const Function f = functions[--n_functions];
-        put(f.def->ml_meth, f.own);
+        wengert::store_released(f.def->ml_meth, f.own);
         Py_DECREF(f.replacement);
         Py_DECREF(f.callee);
     } else if (is_type) {
         const Type t = types[--n_types];
-        put(t.type->tp_vectorcall, t.own);
+        wengert::store_released(t.type->tp_vectorcall, t.own);
         Py_DECREF(t.replacement);
         Py_DECREF(t.type);
     } else {

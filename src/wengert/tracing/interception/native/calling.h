@@ -8,8 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <dlfcn.h>
-#include <unwind.h>
+#include "../../../native/platform.h"
 
 #include <cstring>
 #include <unordered_map>
@@ -32,7 +31,7 @@ inline bool holds_traced_deep(PyTypeObject *traced, PyObject *x, int depth = 0) 
 
 class Calling {
     static void *loop() {
-        static void *const found = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+        static void *const found = function_of_python("_PyEval_EvalFrameDefault", &PyList_Type);
         return found;
     }
 
@@ -41,19 +40,11 @@ class Calling {
         static std::unordered_map<void *, bool> known;
         const auto found = known.find(function);
         if (found != known.end()) return found->second;
-        const auto base = [](const void *of, Dl_info *info) { return dladdr(of, info) != 0 ? info->dli_fbase : nullptr; };
-        Dl_info info{}, other{};
-        void *const at = base(function, &info);
-        const bool is_it = at != nullptr && (at == base(&PyList_Type, &other) || at == base(&known, &other) ||
-                                             (info.dli_fname != nullptr && std::strstr(info.dli_fname, "/lib-dynload/")));
+        const Image image = image_of(function);
+        const bool is_it = image.base != nullptr && (image.base == image_of(&PyList_Type).base ||
+                                                     image.base == image_of(&known).base ||
+                                                     std::strstr(image.path, folder_of_pythons_modules) != nullptr);
         return known[function] = is_it;
-    }
-
-    static _Unwind_Reason_Code step(_Unwind_Context *context, void *is_python) {
-        void *const function = _Unwind_FindEnclosingFunction(reinterpret_cast<void *>(_Unwind_GetIP(context) - 1));
-        const bool is_loop = function != nullptr && function == loop();
-        *static_cast<bool *>(is_python) = is_loop;
-        return !is_loop && function != nullptr && is_pythons_or_ours(function) ? _URC_NO_REASON : _URC_END_OF_STACK;
     }
 
   public:
@@ -61,7 +52,10 @@ class Calling {
     // told, as in a Python that runs its frames elsewhere than in the loop.
     static bool is_from_python() {
         bool is_python = false;
-        _Unwind_Backtrace(step, &is_python);
+        each_running_function([&is_python](void *function) {
+            is_python = function != nullptr && function == loop();
+            return !is_python && function != nullptr && is_pythons_or_ours(function);
+        });
         return is_python;
     }
 };
