@@ -17,7 +17,7 @@ from types import GenericAlias
 from typing import Any
 
 from wengert._contexts import replaced
-from wengert.errors import ConfigError, message
+from wengert.errors import ArgumentError, ConfigError, OptionError, message
 from wengert.tracebacks import fold
 
 OF_MACHINE_CODE = (
@@ -126,9 +126,12 @@ def set_threads(n: int) -> None:
     NumPy's BLAS has threads of its own, which this does not change.
     """
     global _threads
-    number = index(n)
+    try:
+        number = index(n)
+    except TypeError:
+        raise ArgumentError(message(f"set_threads: n is a {type(n).__name__}; expected a whole number")) from None
     if number < 1:
-        raise ValueError("the number of threads is at least 1")
+        raise OptionError(message("set_threads: the number of threads is at least 1"))
     _threads = number
 
 
