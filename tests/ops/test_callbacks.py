@@ -69,12 +69,14 @@ REASONS = {
 }
 
 
+@pytest.mark.machine_code("callbacks of kernels are counted")
 def test_what_is_called_back() -> None:
     found = every_callback()
     assert set(found) - set(REASONS) == set(), "these need native code, or a reason"
     assert set(REASONS) - set(found) == set(), "these have native code now: take them off the list"
 
 
+@pytest.mark.machine_code("callbacks of kernels are counted")
 def test_what_is_complex_alone_has_native_code_of_reals() -> None:
     found = every_callback()
     for name, reason in REASONS.items():
