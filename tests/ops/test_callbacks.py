@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ops.callbacks import every_callback
 
 BY_SCIPY = "a routine of scipy.linalg, which nobody has written in native code"
