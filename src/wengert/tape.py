@@ -294,6 +294,12 @@ def at_most(steps: int | None) -> AbstractContextManager[Any]:
     return replaced(_most, "steps", steps)
 
 
+def charge(steps: int, what: str) -> None:
+    """Raise TooLongError if this thread may not spend as many steps: what begins now takes as long to prepare."""
+    if _most.steps is not None and steps > _most.steps:
+        raise TooLongError(message(f"{what} takes as long to prepare as {steps} steps"))
+
+
 class _Bounded(list[Instr]):
     """A list of instructions that may not grow longer than ``most``."""
 

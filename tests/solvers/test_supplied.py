@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize  # long before the context
 
 import wengert as wg
+from wengert.solvers.supplied import note_spent, spent_on
 
 X0 = np.array([1.3, 0.7, 0.8, 1.9])
 
@@ -169,7 +170,7 @@ def test_nan_on_the_way_is_no_error() -> None:
 def test_recording_waits_until_it_is_worth_while(monkeypatch: pytest.MonkeyPatch) -> None:
     def long(x: Any) -> Any:
         total = x[0] ** 2
-        for k in range(400):
+        for k in range(900):
             total = total + np.sin(x[k % 2]) ** (2 + k % 3)
         return total
 
@@ -184,5 +185,9 @@ def test_recording_waits_until_it_is_worth_while(monkeypatch: pytest.MonkeyPatch
         assert (tally.filled, tally.put_off, tally.kept) == (1, 2, {})
         monkeypatch.setattr("time.process_time", lambda: 1e4)
         minimize(long, [1.0, 1.0], options={"maxiter": 2})
-        assert (tally.filled, tally.put_off, tally.kept) == (2, 2, {})
+        assert (tally.filled, tally.put_off, tally.kept) == (1, 3, {})  # so long it does not take by itself
+        assert spent_on(long) > 0
+        note_spent(long, 1e3)
+        minimize(long, [1.0, 1.0], options={"maxiter": 2})
+        assert (tally.filled, tally.put_off, tally.kept) == (2, 3, {})
     assert "left empty so far" in tally.summary()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.solvers.kinds import DerivativeKind
-from wengert.solvers.supplied import Supplied
+from wengert.solvers.supplied import Supplied, note_spent
 from wengert.solvers.tally import Tally
 
 F = Callable[..., Any]
@@ -22,6 +23,7 @@ class FilledCall:
     def __init__(self, own: F, args: tuple[Any, ...], kwargs: dict[str, Any], tally: Tally) -> None:
         self.own, self.tally = own, tally
         self._args, self._kwargs = args, kwargs
+        self._put_off: list[Any] = []
         try:
             self._bound = _signature(own).bind(*args, **kwargs)
         except TypeError:  # which the solver says better
@@ -34,14 +36,24 @@ class FilledCall:
 
     def plain(self) -> Any:
         """Return the result of the call as it was written."""
-        return self.own(*self._args, **self._kwargs)
+        return self._timed(self._args, self._kwargs)
+
+    def _timed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not self._put_off:
+            return self.own(*args, **kwargs)
+        start = time.thread_time()
+        try:
+            return self.own(*args, **kwargs)
+        finally:
+            for f in self._put_off:
+                note_spent(f, time.thread_time() - start)
 
     def filled(self, **slots: Any) -> Any:
         """Return the result of the call with these arguments in the place of its own."""
         if not slots or self._bound is None:
             return self.plain()
         self.given.update(slots)
-        return self.own(*self._bound.args, **self._bound.kwargs)
+        return self._timed(self._bound.args, self._bound.kwargs)
 
     def supplied(
         self, f: Any, kind: DerivativeKind, args: Sequence[Any], kwargs: dict[str, Any] | None = None
@@ -52,6 +64,8 @@ class FilledCall:
         derivative = _kept(self.tally, f, kind)
         tally = self.tally
         if not derivative.is_ready(tally, args, kwargs or {}):
+            if not derivative.why:
+                self._put_off.append(f)
             return None
         tally.filled += 1
         return lambda *args, **kwargs: derivative.given(tally, *args, **kwargs)

@@ -23,14 +23,14 @@ class DerivativeKind:
     ``of(f)`` returns the function of the same arguments that gives value and derivative, in terms of wengert;
     ``value(f)`` that of the value alone; ``evaluations(*args)`` how many evaluations finite differences take for one
     derivative, beside that of the value; ``differences(f, *args)`` is what they give. ``vector`` is the number of the
-    argument that is x.
+    argument that is x; None: all but the first are numbers.
     """
 
     of: Callable[[F], F]
     value: Callable[[F], F]
     evaluations: Callable[..., int]
     differences: Callable[..., Any]
-    vector: int = 0
+    vector: int | None = 0
 
 
 def flat(f: F) -> F:
@@ -43,11 +43,16 @@ def one(f: F) -> F:
     return lambda *args, **kwargs: number(f(*args, **kwargs))
 
 
-def _jacobian_of(f: F, k: int = 0) -> F:
-    def both(*args: Any, **kwargs: Any) -> Any:
-        return flat(f)(*args, **kwargs), wg.jacobian(flat(f), k)(*args, **kwargs)
+def value_and_jacobian(f: F, x: Any) -> Any:
+    """Value and Jacobian of a function of an array, recorded once where forward mode is the shorter way."""
+    y, pushforward = wg.linearize(f, x)
+    if y.size >= x.size:
+        return y, wg.vmap(pushforward, out_axes=-1)(np.eye(x.size))
+    return y, wg.jacobian(f)(x)
 
-    return both
+
+def _jacobian_of(f: F, k: int = 0) -> F:
+    return lambda *args, **kwargs: value_and_jacobian(_moved(flat(f), args, kwargs, k), args[k])
 
 
 def _moved(f: F, args: Any, kwargs: Any, k: int) -> F:
@@ -152,7 +157,7 @@ def _columns_of(f: F) -> F:
     def both(x: Any, *parameters: Any) -> Any:
         p = np.stack(parameters)
         of_vector = lambda p: np.ravel(values(f(x, *[p[k] for k in range(len(parameters))])))
-        return of_vector(p), wg.jacobian(of_vector)(p)
+        return value_and_jacobian(of_vector, p)
 
     return both
 
@@ -161,4 +166,4 @@ def _columns_by_differences(f: F, x: Any, *parameters: Any) -> Any:
     return scipy.optimize.approx_fprime(np.array(parameters, float), lambda p: flat(f)(x, *p), STEP)
 
 
-COLUMNS = DerivativeKind(_columns_of, flat, lambda x, *parameters: len(parameters), _columns_by_differences)
+COLUMNS = DerivativeKind(_columns_of, flat, lambda x, *parameters: len(parameters), _columns_by_differences, None)

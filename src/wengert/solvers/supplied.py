@@ -21,12 +21,38 @@ import wengert as wg
 from wengert.errors import FiniteDifferencesWarning, TooLongError
 from wengert.ops.control import guard
 from wengert.solvers.kinds import DerivativeKind
-from wengert.solvers.tally import FEWEST, Tally
+from wengert.solvers.tally import A_STEP, FEWEST, Tally
 from wengert.tape import at_most, has_effects
 
 F = Callable[..., Any]
 OFTEN = 8
 """Recorded again in more than one of so many calls, a function takes a new path at nearly every point."""
+
+
+A_FEW, A_VARIABLE = 100, 60
+"""Steps that a function may have for its recording to pay in one call of a solver, and more for each variable."""
+
+A_LOSS = 0.005  # s, that a derivative may take longer than twice what it saves
+
+_spent: dict[Any, float] = {}
+
+
+def _code_of(f: Any) -> Any:
+    """The code of a function, which all functions have that are made at one place; else its type."""
+    return getattr(getattr(f, "__func__", f), "__code__", None) or type(f)
+
+
+def spent_on(f: Any) -> float:
+    """Return the seconds that solvers have spent on functions of this code without a derivative."""
+    return _spent.get(_code_of(f), 0.0)
+
+
+def note_spent(f: Any, seconds: float) -> None:
+    """Note that a solver has spent so long on a function without a derivative."""
+    if len(_spent) > 10_000:  # bounded: code may be made up at run time
+        _spent.clear()
+    code = _code_of(f)
+    _spent[code] = _spent.get(code, 0.0) + seconds
 
 
 class Supplied:
@@ -39,6 +65,8 @@ class Supplied:
         """Why finite differences stay; empty as long as there is no reason."""
         self._is_ready = False
         self._calls = 0
+        self._seconds = 0.0
+        self._of_value_s = 0.0
         self._too_few = 0  # steps that were not enough
 
     def is_ready(self, tally: Tally, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
@@ -47,11 +75,11 @@ class Supplied:
             if self.why:
                 self._say(tally)
             return self._is_ready and not self.why
-        steps = tally.steps_to_spend()
+        steps = self._steps_to_spend(tally, args)
         if steps is not None and (steps < FEWEST or steps < 2 * self._too_few):
             tally.put_off += 1
             return False
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             with at_most(steps):
                 self.why = self._recorded(args, kwargs)
@@ -60,13 +88,29 @@ class Supplied:
             tally.put_off += 1
             return False
         finally:
-            spent = time.perf_counter() - start
+            spent = time.thread_time() - start
             tally.seconds += spent
             tally.recording_s += spent
         self._is_ready = not self.why
         if self.why:
             self._say(tally)
         return self._is_ready
+
+    def _steps_to_spend(self, tally: Tally, args: Sequence[Any]) -> int | None:
+        """How many steps the function may have, for its recording to pay. A derivative saves as many evaluations as
+        there are variables, and most solvers ask for some ten; what solvers have spent on the function says more."""
+        steps = tally.steps_to_spend()
+        if steps is None:
+            return None
+        worth = A_FEW + A_VARIABLE * self.kind.evaluations(*args)
+        return min(steps, max(worth, int(spent_on(self.f) / (2 * A_STEP))))
+
+    def _of_floats(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with floats for integers: `leastsq` passes on what it was given, whatever that is."""
+        at = range(1, len(args)) if self.kind.vector is None else (self.kind.vector,)
+        if all(getattr(args[k], "dtype", None) == np.float64 for k in at):
+            return args
+        return tuple([np.asarray(x, float)[()] if k in at else x for k, x in enumerate(args)])
 
     def _recorded(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
         """Record the function, and return why it cannot be, or nothing."""
@@ -90,8 +134,13 @@ class Supplied:
         if any(i.op is not guard and has_effects(i) for i in instrs):
             return "it draws random numbers, or shows something, at every evaluation"
         recorded = self.run(*args, **kwargs)[0]
+        start = time.thread_time()
         value = self.kind.value(self.f)(*args, **kwargs)  # one more evaluation
-        if not np.allclose(value, recorded, rtol=1e-6, atol=1e-10, equal_nan=True):
+        self._of_value_s = time.thread_time() - start
+        scale = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
+        if not np.allclose(
+            value, recorded, rtol=1e-4, atol=1e-4 * scale, equal_nan=True
+        ):  # solvers within end elsewhere
             return "its value is not that of the recorded steps, or another one at every evaluation"
         return ""
 
@@ -105,11 +154,9 @@ class Supplied:
 
     def given(self, tally: Tally, *args: Any, **kwargs: Any) -> Any:
         """Return the derivative for the arguments, as the solver asks for it."""
-        x = args[self.kind.vector]
-        if getattr(x, "dtype", np.float64) != np.float64:  # `leastsq` passes on what it was given: an array of integers
-            args = (*args[: self.kind.vector], np.asarray(x, float)[()], *args[self.kind.vector + 1 :])
+        args = self._of_floats(args)
         if not self.why:
-            start = time.perf_counter()
+            start = time.thread_time()
             try:
                 value, found = self.run(*args, **kwargs)
             except Exception as error:  # any, as above; if it is the function's own the differences raise it again
@@ -118,18 +165,27 @@ class Supplied:
             else:
                 if np.isfinite(found).all() and np.isfinite(value).all():
                     tally.derivatives += 1
-                    tally.evaluations_saved += self.kind.evaluations(*args)
-                    self._look_at_paths(tally)
-                    tally.seconds += time.perf_counter() - start
+                    saved = self.kind.evaluations(*args)
+                    tally.evaluations_saved += saved
+                    spent = time.thread_time() - start
+                    tally.seconds += spent
+                    self._look_back(tally, spent, saved)
                     return found
-            tally.seconds += time.perf_counter() - start
+            tally.seconds += time.thread_time() - start
         tally.differences += 1
         return self.kind.differences(self.f, *args, **kwargs)
 
-    def _look_at_paths(self, tally: Tally) -> None:
+    def _look_back(self, tally: Tally, spent: float, saved: int) -> None:
+        """Give up a derivative that is recorded again and again, or takes longer than what it saves."""
         self._calls += 1
+        self._seconds += spent
         if self._calls % (4 * OFTEN) == 0 and self.run.stats()["traces"] > self._calls // OFTEN + 2:
             self.why = "it takes a new path at nearly every point"
+        elif self._calls >= 4 and not tally.eager:
+            differences = self._calls * saved * self._of_value_s
+            if self._seconds > 2 * differences + A_LOSS:
+                self.why = "they are faster: its derivative takes many steps, and its value few"
+        if self.why:
             self._say(tally)
 
 

@@ -40,6 +40,15 @@ def test_arguments_reach_the_own_code_as_they_were_given() -> None:
     assert area.__code__ is code
 
 
+def test_names_alone_reach_it_too() -> None:
+    def named(**more: Any) -> Any:
+        return more
+
+    with standing([(named, shouting)]):
+        assert named() == ("answered", {})
+        assert named(k=1) == ("answered", {"k": 1})
+
+
 def test_contexts_overlap_in_any_order() -> None:
     area = made()
     code = area.__code__

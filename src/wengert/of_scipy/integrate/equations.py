@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 import wengert as wg
 from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
+from wengert.tape import charge
 from wengert.tracing.arguments import array, holds_unsettled, unsupported
 from wengert.tracing.interception.asking import AT_FUNCTIONS, AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
@@ -18,6 +19,7 @@ from wengert.tracing.interception.python_functions import original
 from wengert.tracing.stack import current_trace
 
 DEFAULT = 1.49012e-8  # the tolerances of odeint
+A_SOLUTION = 20_000  # steps: so long does it take to record and compile one with its derivatives, a second
 
 
 @intercepts("scipy.integrate:solve_ivp", AT_FUNCTIONS)
@@ -33,6 +35,7 @@ def solve_ivp(
     args: tuple[Any, ...] | None = None,
     **options: Any,
 ) -> Any:
+    charge(A_SOLUTION, "solve_ivp")
     return wg.ode.solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
 
 
@@ -82,6 +85,7 @@ def _solved(
         raise unsupported(
             "odeint of traced values: full_output is not there", "solve_ivp, whose result says how it went"
         )
+    charge(A_SOLUTION, "odeint")
     ts = array(t)
     fun = func if tfirst else lambda t, y, *args: func(y, t, *args)
     found = wg.ode.solve_ivp(
