@@ -1,9 +1,9 @@
 """Measure the hundred scripts of ``tests/acceptance/scripts`` as they are, and inside ``wg.exact()``.
 
-``python -m benchmarks.bench_exact [--quick] [--fresh] [--eager] [WORD ...]``: of scripts whose names have a word. Each is
-run in one process by turns, plain and exact, and the least time of the processor is taken; its evaluations are counted
-in runs of their own. ``--fresh`` measures whole processes as well: ``python script.py``, the same after ``import wengert``,
-and ``python -m wengert run script.py``.
+``python -m benchmarks.bench_exact [--quick] [--fresh] [--eager] [WORD ...]``: of scripts whose names have a word. Each
+is run in one process by turns, plain and exact, and the least time of the processor is taken; its evaluations are
+counted in runs of their own. ``--fresh`` measures whole processes as well: ``python script.py``, the same after
+``import wengert``, and ``python -m wengert run script.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from tests.acceptance.exact_scripts import SCRIPTS, run, same
 
 OF_A_PROCESS = {
     "python": lambda path: [sys.executable, path],
-    "import": lambda path: [sys.executable, "-c", f"import wengert, runpy; runpy.run_path({path!r}, run_name='__main__')"],
+    "import": lambda path: [
+        sys.executable, "-c", f"import wengert, runpy; runpy.run_path({path!r}, run_name='__main__')",
+    ],
     "exact": lambda path: [
         sys.executable, "-c",
         f"import wengert as wg, runpy\nwith wg.exact(quiet=True): runpy.run_path({path!r}, run_name='__main__')",
