@@ -53,7 +53,7 @@ FUNCTIONS = {
     "jtimes": "y, dy = wg.jvp(f, (x,), (dx,)), or wg.vjp for the transpose",
     "backward": "wg.grad(loss)(params): a function is differentiated, not a result",
     "GradientTape": "wg.grad(loss)(params): a function is differentiated, not a result",
-    "autograd": "wg.grad(loss)(params); wg.vjp(f, x), wg.jacobian(f)(x)",
+    "autograd": "import wengert.autograd, which has the names of the library autograd; wg.grad(loss)(params)",
     "forward_ad": "wg.jvp(f, (x,), (dx,))",
     "func": "wg.grad, wg.vmap, wg.jvp, wg.vjp, wg.jacobian, wg.hessian",
     "functorch": "wg.grad, wg.vmap, wg.jvp, wg.vjp, wg.jacobian, wg.hessian",

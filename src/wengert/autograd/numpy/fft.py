@@ -1,0 +1,3 @@
+"""``numpy.fft``, which wengert traces."""
+
+from numpy.fft import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""``numpy.random``, which wengert traces."""
+
+from numpy.random import *  # noqa: F403

@@ -1,0 +1,1 @@
+"""SciPy, which wengert traces: the modules that autograd has."""

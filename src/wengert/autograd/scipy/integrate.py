@@ -1,0 +1,3 @@
+"""``scipy.integrate``, which wengert traces."""
+
+from scipy.integrate import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""``scipy.linalg``, which wengert traces."""
+
+from scipy.linalg import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""``scipy.special``, which wengert traces."""
+
+from scipy.special import *  # noqa: F403

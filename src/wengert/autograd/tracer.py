@@ -1,0 +1,3 @@
+"""Traced values and primitives, under autograd's name for the module."""
+
+from wengert.autograd.core import *  # noqa: F403

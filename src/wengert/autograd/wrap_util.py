@@ -1,0 +1,3 @@
+"""Operators on functions of one argument, made operators on functions of many, under autograd's name for the module."""
+
+from wengert.autograd.core import *  # noqa: F403
