@@ -251,11 +251,3 @@ def defjvp(fun: F, *jvpfuns: F | str | None, argnums: Any = None) -> None:
         return fun(*subval(args, argnum, g), **kwargs) if isinstance(jvpfun, str) else jvpfun(g, ans, *args, **kwargs)
 
     defjvp_argnum(fun, term)
-
-
-def quick_grad_check(fun: F, arg0: Any, extra_args: Any = (), kwargs: Any = {}, **old: Any) -> None:  # noqa: B006
-    """Compare a gradient with differences; deprecated: ``check_grads`` of autograd.test_util."""
-    from wengert.autograd.test_util import check_grads  # which stands on this file
-
-    warnings.warn("The quick_grad_check function is deprecated: check_grads of autograd.test_util", stacklevel=2)
-    check_grads(lambda x: fun(x, *extra_args, **kwargs), modes=["rev"], order=1)(arg0)
