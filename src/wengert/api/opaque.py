@@ -30,7 +30,7 @@ primitive_jvps: dict[F, F] = {}
 """``jvpmaker(argnums, gs, ans, args, kwargs)`` of each primitive, which gives the tangent."""
 
 MOST_CALLS = 1000
-_calls: dict[Any, Call] = {}
+_calls: dict[Any, OpaqueCall] = {}
 
 
 def is_active(x: Tracer) -> bool:
@@ -40,7 +40,7 @@ def is_active(x: Tracer) -> bool:
     return not (x._trace.lifted.captures and is_of_captures(x._trace, x.atom()))
 
 
-def getval(x: Any) -> Any:
+def getval(x: object) -> Any:
     """Return the number or array behind a traced value; of anything else, itself."""
     return x.as_python(x.look("_value")) if type(x) is Tracer else x
 
@@ -68,25 +68,27 @@ def called(f: F, f_raw: F, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if call is None:
         if len(_calls) >= MOST_CALLS:
             _calls.clear()
-        call = _calls[key] = Call(f, f_raw, treedef, operands, active, settings)
+        call = _calls[key] = OpaqueCall(f, f_raw, treedef, operands, active, settings)
     outs = call.step(*[leaves[k] for k in operands])
     return call.results.unflatten(outs)
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: object) -> bool:
     if type(x) is Tracer or isinstance(x, np.ndarray | np.generic):
         return x.dtype.kind in "fc"
     return type(x) in (float, complex)
 
 
-def _key(x: Any) -> Any:
+def _key(x: object) -> Any:
     return (type(x), x) if type(x) in (str, bytes, int, bool) else id(x)  # which the call keeps alive
 
 
-class Call:
+class OpaqueCall:
     """All calls of one primitive whose arguments differ in nothing but numbers."""
 
-    def __init__(self, f: F, f_raw: F, treedef: Any, operands: Any, active: Any, settings: Any) -> None:
+    def __init__(
+        self, f: F, f_raw: F, treedef: Any, operands: tuple[int, ...], active: tuple[int, ...], settings: Sequence[Any]
+    ) -> None:
         self.f, self.f_raw, self.treedef, self.operands, self.settings = f, f_raw, treedef, operands, settings
         self.name = getattr(f_raw, "__name__", "primitive")
         self.results: Any = None
@@ -112,7 +114,7 @@ class Call:
         outs, self.results = leaves_of(self.f_raw(*args, **kwargs))
         return tuple(outs)
 
-    def pull(self, ct: Any, y: Any, *xs: Any) -> list[Any]:
+    def pull(self, ct: Any, y: object, *xs: Any) -> list[Any]:
         given = self.vjp(*_several(ct), *_several(y), *xs)
         cotangents: list[Any] = [None] * len(xs)
         for j, g in zip(self.at, given, strict=True):
@@ -140,7 +142,7 @@ class Call:
             rule, f"vjp of {self.name}", self.f_raw, lambda *v: tuple([v[2 * n + j] for j in self.at])
         )
 
-    def push(self, dxs: Any, y: Any, *xs: Any) -> Any:
+    def push(self, dxs: Sequence[Any], y: object, *xs: Any) -> Any:
         ys, n = _several(y), self.results.num_leaves
         moved = [j for j in self.at if dxs[j] is not None]
 
@@ -161,7 +163,7 @@ class Call:
         return dys if len(ys) > 1 else dys[0]
 
 
-def _several(x: Any) -> tuple[Any, ...]:
+def _several(x: object) -> tuple[Any, ...]:
     return x if type(x) is tuple else (x,)
 
 
@@ -171,7 +173,7 @@ def _dense(g: Any) -> Any:
 
 
 def _like(x: Any, g: Any) -> Any:
-    """What a rule gave for ``x``, with the shape and dtype of that."""
+    """Return what a rule gave for ``x``, with the shape of that."""
     if g is None:
         return np.zeros(np.shape(x), np.result_type(x))
     if np.iscomplexobj(g) and not np.iscomplexobj(x):
@@ -182,7 +184,7 @@ def _like(x: Any, g: Any) -> Any:
 def _step(f: F, name: str, of: F, type: F | None = None) -> Primitive[..., Any]:
     """``f`` as one op. It is the user's, who wrote ``of``: it may read what changes, so it runs at every call."""
 
-    def step(*values: Any) -> tuple[Any, ...]:
+    def step(*values: object) -> tuple[Any, ...]:
         return f(*values)
 
     step.__name__, step.__module__ = name, getattr(of, "__module__", None) or "__main__"
@@ -193,21 +195,21 @@ def differentiable(f: F, name: str, of: F, like: F) -> Primitive[..., Any]:
     """Return ``f``, from arrays to a tuple of arrays, as a step that runs with plain values, and whose derivative is
     taken at these. ``like(*values)`` are arrays of the types of its results."""
 
-    def empty(*values: Any) -> tuple[Any, ...]:
+    def empty(*values: object) -> tuple[Any, ...]:
         return tuple([np.empty(x.shape, x.dtype) for x in like(*values)])
 
     step = _step(f, name, of, empty)
 
     @step.def_pullback
-    def pull(ct: Any, y: Any, *xs: Any) -> list[Any]:
+    def pull(ct: Any, y: object, *xs: Any) -> list[Any]:
         cts = _several(ct)
         n = len(cts)
         floats = [j for j, x in enumerate(xs) if x.dtype.kind in "fc"]
 
-        def rule(*values: Any) -> tuple[Any, ...]:
+        def rule(*values: object) -> tuple[Any, ...]:
             xs = values[n:]
 
-            def of_floats(*moving: Any) -> tuple[Any, ...]:
+            def of_floats(*moving: object) -> tuple[Any, ...]:
                 every = dict(enumerate(xs)) | dict(zip(floats, moving, strict=True))
                 return f(*every.values())
 

@@ -18,16 +18,16 @@ SequenceBox = DictBox = Box
 SequenceVSpace = ListVSpace = TupleVSpace = NamedTupleVSpace = DictVSpace = ContainerVSpace
 
 
-def isinstance(x: Any, cls: Any) -> bool:
+def isinstance(x: object, cls: Any) -> bool:
     """Return whether the value behind ``x`` is of a class."""
     return builtins.isinstance(getval(x), cls)
 
 
-def type(x: Any, *args: Any) -> Any:
+def type(x: object, *args: object) -> Any:
     """Return the class of the value behind ``x``."""
     return x.seen_class() if builtins.type(x) is Tracer else builtins.type(x, *args)
 
 
-def make_sequence(seq_type: Any, *args: Any) -> Any:
+def make_sequence(seq_type: Any, *args: object) -> Any:
     """Return a list or tuple of the arguments."""
     return seq_type(args)

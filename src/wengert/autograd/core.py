@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import count
 from types import MethodType
@@ -20,6 +20,7 @@ from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
 
 F = Callable[..., Any]
+Argnum = int | Sequence[int]
 
 Tracer._value = property(getval)  # type: ignore[attr-defined]  # which nobody but users of autograd asks for
 
@@ -42,7 +43,7 @@ def wraps(fun: F, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any) 
     return decorated
 
 
-def named_after(fun: F, op: str, argnum: Any) -> F:
+def named_after(fun: F, op: str, argnum: Argnum) -> F:
     """Return a decorator that names what an operator makes of ``fun`` as autograd does."""
     assert type(argnum) in (int, tuple, list), argnum
     doc = "    {op} of function {fun} with respect to argument number {argnum}. Takes the same arguments as {fun}."
@@ -69,7 +70,7 @@ def unary_to_nary(unary_operator: F) -> F:
 # --------------------------------------------------------------------------------------------- the two derivatives
 
 
-def differentiable(x: Any) -> Any:
+def differentiable(x: object) -> Any:
     """Return an argument with its arrays of integers as floats, which autograd differentiates with respect to."""
     if type(x) is np.ndarray:
         return x.astype(float) if x.dtype.kind in "iub" else x
@@ -80,7 +81,7 @@ def differentiable(x: Any) -> Any:
     return x if treedef.is_leaf() else treedef.unflatten(map(differentiable, leaves))
 
 
-def depends(ans: Any) -> bool:
+def depends(ans: object) -> bool:
     """Return whether a result is a traced value, or holds one; warn as autograd does if not."""
     if any(map(isbox, leaves_of(ans)[0])):
         return True
@@ -91,24 +92,24 @@ def depends(ans: Any) -> bool:
 def _noting(fun: F, constant: list[Any]) -> F:
     """``fun``, with a number in place of a result that does not depend on the argument, which is put in a list."""
 
-    def noting(x: Any) -> Any:
+    def noting(x: object) -> Any:
         ans = fun(x)
         return ans if depends(ans) else constant.append(ans) or 0.0
 
     return wraps(fun)(noting)
 
 
-def make_vjp(fun: F, x: Any) -> tuple[F, Any]:
+def make_vjp(fun: F, x: object) -> tuple[F, Any]:
     """Return the function that pulls a cotangent of ``fun(x)`` back, and ``fun(x)``."""
     constant: list[Any] = []
     ans, pullback = _vjp(_noting(fun, constant), differentiable(x))
     return (lambda g: vspace(x).zeros(), constant[-1]) if constant else (lambda g: pullback(g)[0], ans)
 
 
-def make_jvp(fun: F, x: Any) -> F:
+def make_jvp(fun: F, x: object) -> F:
     """Return the function of a tangent ``g`` that gives ``fun(x)`` and its tangent."""
 
-    def jvp(g: Any) -> tuple[Any, Any]:
+    def jvp(g: object) -> tuple[Any, Any]:
         constant: list[Any] = []
         found = _jvp(_noting(fun, constant), (differentiable(x),), (differentiable(g),))
         return (constant[-1], vspace(constant[-1]).zeros()) if constant else found
@@ -120,7 +121,7 @@ def make_jvp(fun: F, x: Any) -> F:
 
 
 class _BoxType(type):
-    def __instancecheck__(cls, x: Any) -> bool:
+    def __instancecheck__(cls, x: object) -> bool:
         return isbox(x)
 
     def register(cls, value_type: type) -> None:
@@ -132,8 +133,11 @@ class _BoxType(type):
             raise TypeError(what + "traces; wengert.register makes a class a container")
 
 
-class Box(metaclass=_BoxType):
-    """What ``isinstance(x, Box)`` asks for: a value that a derivative is being taken of."""
+class Boxed(metaclass=_BoxType):
+    """A value that a derivative is being taken of: ``isinstance(x, Box)`` asks for it."""
+
+
+Box = Boxed
 
 
 class VJPNode:
@@ -185,7 +189,7 @@ class primitive:
 
     __get__ = lambda self, owner, cls=None: self if owner is None else MethodType(self, owner)
 
-    def _deprecated(self, name: str, argnums: Any, maker: F | None) -> None:
+    def _deprecated(self, name: str, argnums: Sequence[int], maker: F | None) -> None:
         warnings.warn(f"\nThe {name} method is deprecated: defvjp(f, ...) of autograd.extend", stacklevel=3)
         self._makers.update(dict.fromkeys(argnums, maker))
         defvjp(self, *self._makers.values(), argnums=tuple(self._makers))
@@ -208,18 +212,18 @@ def_linear: F = lambda fun: defjvp_argnum(fun, lambda n, g, ans, args, kwargs: f
 def defvjp_argnum(fun: F, vjpmaker: F) -> None:
     """Define the pullback of a primitive: ``vjpmaker(argnum, ans, args, kwargs)`` gives ``g -> cotangent``."""
 
-    def vjp_argnums(argnums: Any, *args: Any) -> F:
+    def vjp_argnums(argnums: Sequence[int], *args: Any) -> F:
         vjps = [vjpmaker(argnum, *args) for argnum in argnums]
         return lambda g: [vjp(g) for vjp in vjps]
 
     defvjp_argnums(fun, vjp_argnums)
 
 
-def defvjp(fun: F, *vjpmakers: F | None, argnums: Any = None) -> None:
+def defvjp(fun: F, *vjpmakers: F | None, argnums: Iterable[int] | None = None) -> None:
     """Define the pullbacks of a primitive, one an argument: ``lambda ans, *args: lambda g: ...``; None: zero."""
     makers = dict(zip(count() if argnums is None else argnums, vjpmakers, strict=False))
 
-    def vjp_argnum(argnum: int, ans: Any, args: Any, kwargs: Any) -> F:
+    def vjp_argnum(argnum: int, ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F:
         if argnum not in makers:
             raise NotImplementedError(f"VJP of {get_name(fun)} wrt argnum {argnum} not defined")
         maker = makers[argnum]
@@ -231,18 +235,20 @@ def defvjp(fun: F, *vjpmakers: F | None, argnums: Any = None) -> None:
 def defjvp_argnum(fun: F, jvpmaker: F) -> None:
     """Define the pushforward of a primitive as a sum of ``jvpmaker(argnum, g, ans, args, kwargs)``."""
 
-    def jvp_argnums(argnums: Any, gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    def jvp_argnums(
+        argnums: Sequence[int], gs: Sequence[Any], ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         terms = [jvpmaker(argnum, g, ans, args, kwargs) for argnum, g in zip(argnums, gs, strict=True)]
         return reduce(vspace(ans).add, [g.mut_add(g.vs.zeros()) if isinstance(g, SparseObject) else g for g in terms])
 
     defjvp_argnums(fun, jvp_argnums)
 
 
-def defjvp(fun: F, *jvpfuns: F | str | None, argnums: Any = None) -> None:
+def defjvp(fun: F, *jvpfuns: F | str | None, argnums: Iterable[int] | None = None) -> None:
     """Define the pushforward of a primitive, a term an argument: ``lambda g, ans, *args: ...``, or ``"same"``."""
     terms = dict(zip(count() if argnums is None else argnums, jvpfuns, strict=False))
 
-    def term(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    def term(argnum: int, g: object, ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if argnum not in terms:
             raise NotImplementedError(f"JVP of {get_name(fun)} wrt argnum {argnum} not defined")
         jvpfun = terms[argnum]

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.autograd.core import F, depends, differentiable, leaves_of, named_after, unary_to_nary, vspace, wraps
+from wengert.autograd.core import (
+    Argnum,
+    F,
+    depends,
+    differentiable,
+    leaves_of,
+    named_after,
+    unary_to_nary,
+    vspace,
+    wraps,
+)
 from wengert.autograd.core import make_jvp as _make_jvp
 from wengert.autograd.core import make_vjp as _make_vjp
 from wengert.errors import MissingRuleError
@@ -36,16 +46,16 @@ make_vjp, make_jvp = unary_to_nary(_make_vjp), unary_to_nary(_make_jvp)
 checkpoint: F = lambda fun: wg.checkpoint(fun)
 
 
-def _floats(args: tuple[Any, ...], argnum: Any) -> list[Any]:
+def _floats(args: tuple[Any, ...], argnum: object) -> list[Any]:
     """The arguments, as they are differentiated."""
     wanted = [k % len(args) for k in ([argnum] if isinstance(argnum, int) else argnum)]
     return [differentiable(x) if k in wanted else x for k, x in enumerate(args)]
 
 
-def _gradient(fun: F, argnum: Any, op: str, error: str, of: F) -> F:
+def _gradient(fun: F, argnum: Argnum, op: str, error: str, of: F) -> F:
     """The function that gives ``of(results of fun, gradient of their sum)``."""
 
-    def total(*args: Any, **kwargs: Any) -> Any:
+    def total(*args: object, **kwargs: object) -> Any:
         ans = fun(*args, **kwargs)
         if not depends(ans):
             vspace(ans)  # which raises for what is no vector
@@ -59,14 +69,14 @@ def _gradient(fun: F, argnum: Any, op: str, error: str, of: F) -> F:
     both = wg.value_and_grad(wraps(fun)(total), argnum, has_aux=True)
 
     @named
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: object, **kwargs: object) -> Any:
         (_, ans), found = both(*_floats(args, argnum), **kwargs)
         return of(ans, found)
 
     return gradient
 
 
-def grad(fun: F, argnum: Any = 0) -> F:
+def grad(fun: F, argnum: Argnum = 0) -> F:
     """Return the function that computes the gradient of ``fun`` with respect to an argument, or several.
 
     Parameters
@@ -89,24 +99,24 @@ def grad(fun: F, argnum: Any = 0) -> F:
     return _gradient(fun, argnum, "grad", error, lambda ans, found: found)
 
 
-def value_and_grad(fun: F, argnum: Any = 0) -> F:
+def value_and_grad(fun: F, argnum: Argnum = 0) -> F:
     """Return the function that computes the value and the gradient of ``fun``: see :func:`grad`."""
     error = "value_and_grad only applies to real scalar-output functions. Try jacobian, elementwise_grad or "
     return _gradient(fun, argnum, "value_and_grad", error + "holomorphic_grad.", lambda ans, found: (ans, found))
 
 
-def elementwise_grad(fun: F, argnum: Any = 0) -> F:
+def elementwise_grad(fun: F, argnum: Argnum = 0) -> F:
     """Return the function that computes the sum of each column of the Jacobian: its diagonal, if that is all."""
     error = "Elementwise_grad only applies to real-output functions."
     return _gradient(fun, argnum, "elementwise_grad", error, lambda ans, found: found)
 
 
-def jacobian(fun: F, argnum: Any = 0) -> F:
+def jacobian(fun: F, argnum: Argnum = 0) -> F:
     """Return the function that computes the Jacobian of ``fun``, of the shape ``(*output, *input)``."""
     either, reverse = (wg.jacobian(fun, argnum, mode=mode) for mode in (None, "reverse"))
 
     @named_after(fun, "jacobian", argnum)
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: object, **kwargs: object) -> Any:
         args = tuple(_floats(args, argnum))
         try:
             return either(*args, **kwargs)
@@ -117,13 +127,13 @@ def jacobian(fun: F, argnum: Any = 0) -> F:
 
 
 @unary_to_nary
-def deriv(fun: F, x: Any) -> Any:
+def deriv(fun: F, x: object) -> Any:
     """Return the derivative of ``fun`` along the vector of ones, by forward mode."""
     return _make_jvp(fun, x)(vspace(x).ones())[1]
 
 
 @unary_to_nary
-def holomorphic_grad(fun: F, x: Any) -> Any:
+def holomorphic_grad(fun: F, x: object) -> Any:
     """Return the complex derivative of a holomorphic function that returns one number."""
     if not vspace(x).iscomplex:
         warnings.warn("Input to holomorphic_grad is not complex", stacklevel=2)
@@ -131,25 +141,25 @@ def holomorphic_grad(fun: F, x: Any) -> Any:
 
 
 @unary_to_nary
-def hessian(fun: F, x: Any) -> Any:
+def hessian(fun: F, x: object) -> Any:
     """Return the exact Hessian, of the shape ``(*output, *input, *input)``."""
     return jacobian(jacobian(fun))(x)
 
 
 @unary_to_nary
-def make_hvp(fun: F, x: Any) -> Any:
+def make_hvp(fun: F, x: object) -> Any:
     """Return the function that multiplies the Hessian at ``x`` with a vector, and the gradient there."""
     return _make_vjp(grad(fun), x)
 
 
 @unary_to_nary
-def make_jvp_reversemode(fun: F, x: Any) -> F:
+def make_jvp_reversemode(fun: F, x: object) -> F:
     """Return the function that multiplies the Jacobian at ``x`` with a vector from the right."""
     return lambda v: _make_jvp(fun, x)(v)[1]
 
 
 @unary_to_nary
-def grad_and_aux(fun: F, x: Any) -> Any:
+def grad_and_aux(fun: F, x: object) -> Any:
     """Return the gradient of the first of two results, and the second as it is."""
     return wg.grad(lambda x: tuple(fun(x)), has_aux=True)(differentiable(x))
 
@@ -159,13 +169,13 @@ def grad_named(fun: F, argname: str) -> F:
     return grad(fun, inspect.getfullargspec(fun).args.index(argname))
 
 
-def hessian_tensor_product(fun: F, argnum: Any = 0) -> F:
+def hessian_tensor_product(fun: F, argnum: Argnum = 0) -> F:
     """Return the function ``(*args, tensor)`` that multiplies the Hessian with a tensor."""
     by_grad = lambda *args, **kwargs: np.tensordot(grad(fun, argnum)(*args[:-1], **kwargs), args[-1], np.ndim(args[-1]))
     return grad(by_grad, argnum)
 
 
-def tensor_jacobian_product(fun: F, argnum: Any = 0) -> F:
+def tensor_jacobian_product(fun: F, argnum: Argnum = 0) -> F:
     """Return the function ``(*args, tensor)`` that multiplies the Jacobian with a tensor from the left."""
     return jacobian(
         lambda *args, **kwargs: np.tensordot(args[-1], fun(*args[:-1], **kwargs), np.ndim(args[-1])), argnum
@@ -175,11 +185,11 @@ def tensor_jacobian_product(fun: F, argnum: Any = 0) -> F:
 hessian_vector_product, vector_jacobian_product = hessian_tensor_product, tensor_jacobian_product
 
 
-def make_ggnvp(f: F, g: F = lambda x: 1.0 / 2 * np.sum(x**2, axis=-1), f_argnum: Any = 0) -> F:
+def make_ggnvp(f: F, g: F = lambda x: 1.0 / 2 * np.sum(x**2, axis=-1), f_argnum: Argnum = 0) -> F:
     """Return the function that gives, at a point, the product with the generalised Gauss-Newton matrix of g(f(x))."""
 
     @unary_to_nary
-    def _make_ggnvp(f: F, x: Any) -> F:
+    def _make_ggnvp(f: F, x: object) -> F:
         f_vjp, f_x = _make_vjp(f, x)
         g_hvp, f_jvp = _make_vjp(grad(g), f_x)[0], make_jvp_reversemode(f)(x)
         return lambda v: f_vjp(g_hvp(f_jvp(v)))
@@ -195,7 +205,7 @@ def multigrad_dict(fun: F) -> F:
         bound = inspect.BoundArguments(signature, given)  # in the order of the parameters
         return fun(*bound.args, **bound.kwargs)
 
-    def gradfun(*args: Any, **kwargs: Any) -> Any:
+    def gradfun(*args: object, **kwargs: object) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return grad(of_dict)(dict(bound.arguments))

@@ -10,15 +10,14 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
 
 _OURS = "wengert.autograd"
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Alias(MetaPathFinder, Loader):
     """Gives the module of ours that stands under a name of autograd's, once it has been imported under its own."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         ours = _OURS + fullname.removeprefix("autograd")
         is_there = fullname.split(".")[0] == "autograd" and (ours in sys.modules or find_spec(ours) is not None)
         return ModuleSpec(fullname, self, is_package=True) if is_there else None
@@ -33,7 +32,7 @@ class _Finder(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state  # its own, which the import has replaced
 
 
-_finder = _Finder()
+_alias = _Alias()
 
 
 def install() -> None:
@@ -57,14 +56,14 @@ def install() -> None:
     if sys.modules.get("autograd", sys.modules[_OURS]) is not sys.modules[_OURS]:
         what = "autograd has been imported already, and what imported it holds its functions"
         raise ImportError(f"{what}: call wengert.autograd.install() first, at the top of the program", name="autograd")
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
+    if _alias not in sys.meta_path:
+        sys.meta_path.insert(0, _alias)
 
 
 def uninstall() -> None:
     """Undo :func:`install`: imports from now on find autograd itself. Packages keep what they have imported."""
-    if _finder in sys.meta_path:
-        sys.meta_path.remove(_finder)
+    if _alias in sys.meta_path:
+        sys.meta_path.remove(_alias)
         for name in [name for name in sys.modules if name.split(".")[0] == "autograd"]:
             del sys.modules[name]
 
@@ -72,7 +71,7 @@ def uninstall() -> None:
 @contextmanager
 def installed() -> Iterator[None]:
     """Return a context in which imports of ``autograd`` find ``wengert.autograd``: see :func:`install`."""
-    was = _finder in sys.meta_path
+    was = _alias in sys.meta_path
     install()
     try:
         yield

@@ -18,7 +18,7 @@ class VSpace:
     iscomplex: Any = False
     shape: Any = ()
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         pass
 
     zeros: Any = lambda self: 0.0
@@ -96,11 +96,11 @@ class ContainerVSpace(VSpace):
 class SparseObject:
     """A cotangent that adds itself to an array: ``mut_add(x)`` returns the sum."""
 
-    def __init__(self, vs: Any, mut_add: Callable[[Any], Any]) -> None:
+    def __init__(self, vs: VSpace, mut_add: Callable[[Any], Any]) -> None:
         self.vs, self.mut_add = vs, mut_add
 
 
-def vspace(value: Any) -> Any:
+def vspace(value: object) -> Any:
     """Return the vector space of a value: an array, a float or complex number, or a list, tuple or dict of these."""
     maker = VSpace.mappings.get(value.seen_class() if type(value) is Tracer else type(value))
     if maker is None and not (isinstance(value, tuple) and hasattr(value, "_fields")):

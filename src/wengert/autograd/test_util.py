@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,7 @@ TOL = RTOL = EPS = 1e-6
 scalar_close: F = lambda a, b: abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL
 
 
-def make_numerical_jvp(f: F, x: Any) -> F:
+def make_numerical_jvp(f: F, x: object) -> F:
     """Return the derivative of ``f`` at ``x`` along a vector, by central differences."""
     x_vs, y_vs = vspace(x), vspace(f(x))
     at = lambda v, step: f(x_vs.add(x, x_vs.scalar_mul(v, step)))
@@ -19,7 +20,7 @@ def make_numerical_jvp(f: F, x: Any) -> F:
     return lambda v: y_vs.scalar_mul(minus(at(v, EPS / 2), at(v, -EPS / 2)), 1.0 / EPS)
 
 
-def check_vjp(f: F, x: Any) -> None:
+def check_vjp(f: F, x: object) -> None:
     """Raise AssertionError unless the pullback agrees with differences, along random vectors."""
     vjp, y = make_vjp(f, x)
     x_vs, y_vs = vspace(x), vspace(y)
@@ -31,13 +32,13 @@ def check_vjp(f: F, x: Any) -> None:
     assert scalar_close(numeric, exact), f"{what}\nanalytic: {exact}\nnumeric:  {numeric}"
 
 
-def check_jvp(f: F, x: Any) -> None:
+def check_jvp(f: F, x: object) -> None:
     """Raise AssertionError unless the pushforward agrees with differences, along a random vector."""
     x_v = vspace(x).randn()
     check_equivalent(make_jvp(f, x)(x_v)[1], make_numerical_jvp(f, x)(x_v))
 
 
-def check_equivalent(x: Any, y: Any) -> None:
+def check_equivalent(x: object, y: object) -> None:
     """Raise AssertionError unless two values are of one vector space, and close."""
     x_vs, y_vs = vspace(x), vspace(y)
     assert x_vs == y_vs, f"VSpace mismatch:\nx: {x_vs}\ny: {y_vs}"
@@ -46,7 +47,7 @@ def check_equivalent(x: Any, y: Any) -> None:
 
 
 @unary_to_nary
-def check_grads(f: F, x: Any, modes: Any = ("fwd", "rev"), order: int = 2) -> None:
+def check_grads(f: F, x: object, modes: Sequence[str] = ("fwd", "rev"), order: int = 2) -> None:
     """Raise AssertionError unless the derivatives of ``f`` agree with differences, up to an order."""
     assert all(m in ["fwd", "rev"] for m in modes)
     jvp, vjp = lambda x, v: make_jvp(f, x)(v)[1], lambda x, v: make_vjp(f, x)[0](v)
@@ -58,7 +59,7 @@ def check_grads(f: F, x: Any, modes: Any = ("fwd", "rev"), order: int = 2) -> No
             check_grads(grad_f, (0, 1), modes, order=order - 1)(x, vspace(x if mode == "fwd" else f(x)).randn())
 
 
-def combo_check(fun: F, *args: Any, **kwargs: Any) -> F:
+def combo_check(fun: F, *args: object, **kwargs: object) -> F:
     """Return a function that checks ``fun`` with every combination of the given arguments."""
 
     def _combo_check(*choices: Any, **by_name: Any) -> None:

@@ -8,7 +8,7 @@ from wengert.api.roots import known_root
 from wengert.autograd.core import F, getval, leaves_of
 
 
-def fixed_point(f: F, a: Any, x0: Any, distance: F, tol: float) -> Any:
+def fixed_point(f: F, a: object, x0: object, distance: F, tol: float) -> Any:
     """Return x = f(a)(x), by iteration from ``x0`` until two iterates are as close as ``tol``."""
     leaves, treedef = leaves_of(a)
     step = f(treedef.unflatten(map(getval, leaves)))

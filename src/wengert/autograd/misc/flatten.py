@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.autograd.core import F, leaves_of
 
 
-def flatten(value: Any) -> tuple[Any, F]:
+def flatten(value: object) -> tuple[Any, F]:
     """Return the numbers in nested tuples, lists and dicts as one vector, and the function that puts them back."""
     leaves, treedef = leaves_of(value)
     ends = np.cumsum([np.size(x) for x in leaves])[:-1]
     like = [(np.shape(x), np.asarray if np.iscomplexobj(x) else np.real) for x in leaves]
 
-    def unflatten(vector: Any) -> Any:
+    def unflatten(vector: ArrayLike) -> Any:
         parts = np.split(vector, ends) if leaves else []
         return treedef.unflatten([np.reshape(kind(x), shape)[()] for x, (shape, kind) in zip(parts, like, strict=True)])
 
     return np.concatenate([np.ravel(x) for x in leaves]) if leaves else np.array([]), unflatten
 
 
-def flatten_func(func: F, example: Any) -> tuple[F, F, Any]:
+def flatten_func(func: F, example: object) -> tuple[F, F, Any]:
     """Return ``func`` as a function of vectors, what makes its argument of one, and the vector of ``example``."""
     _ex, unflatten = flatten(example)
     return lambda _x, *args: flatten(func(unflatten(_x), *args))[0], unflatten, _ex

@@ -10,7 +10,7 @@ from wengert.autograd.core import F
 from wengert.autograd.misc.flatten import flatten
 
 
-def _moved(grad: F, x0: Any, callback: F | None, num_iters: int, move: F) -> Any:
+def _moved(grad: F, x0: object, callback: F | None, num_iters: int, move: F) -> Any:
     """The parameters after steps ``move(g, i)``."""
     x, unflatten = flatten(x0)
     for i in range(num_iters):
@@ -21,7 +21,9 @@ def _moved(grad: F, x0: Any, callback: F | None, num_iters: int, move: F) -> Any
     return unflatten(x)
 
 
-def sgd(grad: F, x: Any, callback: Any = None, num_iters: int = 200, step_size: float = 0.1, mass: float = 0.9) -> Any:
+def sgd(
+    grad: F, x: object, callback: F | None = None, num_iters: int = 200, step_size: float = 0.1, mass: float = 0.9
+) -> Any:
     """Return the parameters after gradient descent with momentum."""
     velocity = np.zeros(len(flatten(x)[0]))
 
@@ -32,7 +34,7 @@ def sgd(grad: F, x: Any, callback: Any = None, num_iters: int = 200, step_size: 
     return _moved(grad, x, callback, num_iters, move)
 
 
-def rmsprop(grad: F, x: Any, callback: Any = None, num_iters=100, step_size=0.1, gamma=0.9, eps=10**-8) -> Any:
+def rmsprop(grad: F, x: object, callback: F | None = None, num_iters=100, step_size=0.1, gamma=0.9, eps=10**-8) -> Any:
     """Return the parameters after steps that are divided by the root of the mean square of the gradients."""
     mean_square = np.ones(len(flatten(x)[0]))
 
@@ -43,7 +45,9 @@ def rmsprop(grad: F, x: Any, callback: Any = None, num_iters=100, step_size=0.1,
     return _moved(grad, x, callback, num_iters, move)
 
 
-def adam(grad: F, x: Any, callback: Any = None, num_iters=100, step_size=0.001, b1=0.9, b2=0.999, eps=10**-8) -> Any:
+def adam(
+    grad: F, x: object, callback: F | None = None, num_iters=100, step_size=0.001, b1=0.9, b2=0.999, eps=10**-8
+) -> Any:
     """Return the parameters after steps of Adam."""
     m, v = np.zeros((2, len(flatten(x)[0])))
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as _np
 from numpy import *  # type: ignore[assignment]  # noqa: F403  # ``where`` is autograd's, below
 from numpy._core.einsumfunc import _parse_einsum_input  # type: ignore[attr-defined]  # NumPy's own, for NumPy alone
+from numpy.typing import ArrayLike, DTypeLike
 
 import wengert.autograd.numpy.fft
 import wengert.autograd.numpy.linalg
@@ -35,7 +36,7 @@ def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
     new.update({name: x for name, x in old.items() if not name.startswith("_")})
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
     """Return NumPy's ``where``, as a list or number if the arguments are of Python's alone, as autograd does."""
     if x is None and y is None:
         return _np.where(condition)
@@ -62,14 +63,16 @@ def unbroadcast(x: Any, target_meta: tuple[Any, ...], broadcast_idx: int = 0) ->
     return x if target_meta[3] or not _np.iscomplexobj(x) else _np.real(x)
 
 
-def match_complex(target: Any, x: Any) -> Any:
+def match_complex(target: ArrayLike, x: Any) -> Any:
     """Return ``x`` as real or complex as ``target``."""
     if _np.iscomplexobj(target):
         return x if _np.iscomplexobj(x) else x + 0j
     return _np.real(x) if _np.iscomplexobj(x) else x
 
 
-def repeat_to_match_shape(g: Any, shape: Any, dtype: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+def repeat_to_match_shape(
+    g: ArrayLike, shape: tuple[int, ...], dtype: DTypeLike, axis: ArrayLike | None, keepdims: bool
+) -> tuple[Any, Any]:
     """Return ``g``, of a reduction over ``axis``, broadcast to the shape before it, and how often each is repeated."""
     axes = range(len(shape)) if axis is None else _np.atleast_1d(axis) % len(shape)
     kept = [1 if k in axes else n for k, n in enumerate(shape)]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+Axes = Sequence[Sequence[int]]
 
 
-def convolve(A: Any, B: Any, axes: Any = None, dot_axes: Any = ((), ()), mode: str = "full") -> Any:
+def convolve(
+    A: ArrayLike, B: ArrayLike, axes: Axes | None = None, dot_axes: Axes = ((), ()), mode: str = "full"
+) -> Any:
     """Return the convolution of two arrays along ``axes`` of each, of products that are summed over ``dot_axes``.
 
     It has the axes of A alone, those of B alone, and those of the convolution; ``mode`` is "full", "valid" or "same".
