@@ -130,8 +130,10 @@ def _found(callee: object) -> EnrolledFunction:
 
 
 def withdraw(callee: Any, /) -> None:
-    """Take back what was enrolled. KeyError if it was not."""
-    one = _found(callee)
+    """Take back what was enrolled last. KeyError if it was not."""
+    one = _enrolled[-1] if _enrolled else None
+    if one is None or one.callee is not callee:
+        raise KeyError(f"{callee!r} was not enrolled last")
     _enrolled.remove(one)
     if one.looks != _AT_INSTANCE:
         stand_ins.remove(callee)

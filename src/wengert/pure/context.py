@@ -14,44 +14,39 @@ import weakref
 from types import TracebackType
 from typing import Any, ClassVar
 
+from wengert.locks import lock
+
 
 class EnteredContext:
     """A context that is entered when it is made; a class says by :meth:`enter` and :meth:`leave` what that changes."""
 
-    __slots__ = ("__weakref__", "_is_entered", "_thread")
-
-    _entered: ClassVar[dict[int, weakref.ref[Any]]]  # those of the class that are entered now, by id, in that order
-
-    def __init_subclass__(cls) -> None:
-        cls._entered = {}
+    __slots__ = ("_is_entered",)
 
     def begin(self) -> None:
         """Enter the context: what a constructor calls when the fields are set."""
-        is_first = not self._entered
-        self._thread = threading.get_ident()
         self._is_entered = True  # before it is done: then what was interrupted is undone
-        self._entered[id(self)] = weakref.ref(self)
         try:
-            self.enter(is_first)
+            self.enter()
         except BaseException:  # any, Ctrl-C too: what was done so far is undone, and it goes on
             self.end()
             raise
 
     def end(self) -> None:
         """Leave the context, once."""
-        if not getattr(self, "_is_entered", False):
-            return
-        is_last = len(self._entered) == 1 and id(self) in self._entered
-        self.leave(is_last)
-        self._is_entered = False
-        self._entered.pop(id(self), None)
+        if getattr(self, "_is_entered", False):
+            try:
+                self.leave()
+            except Exception:  # any: a mistake made in leaving is no reason to leave twice
+                self._is_entered = False
+                raise
+            self._is_entered = False
 
-    def enter(self, is_first: bool) -> None:
-        """Change something. ``is_first``: no context of this kind is entered, in any thread."""
+    def enter(self) -> None:
+        """Change something."""
         raise NotImplementedError
 
-    def leave(self, is_last: bool) -> None:
-        """Change it back. It must not fail."""
+    def leave(self) -> None:
+        """Change it back, as far as it was changed: it may be called again where it was interrupted."""
         raise NotImplementedError
 
     def entered(self) -> Any:
@@ -77,6 +72,53 @@ class EnteredContext:
 
     def __del__(self) -> None:
         self.end()
+
+
+_changing = lock()
+"""The lock that is held while a context is entered or left of which the first, or the last, changes something."""
+
+
+class CountedContext(EnteredContext):
+    """A context of which it is known how many are entered, in all threads: the first one changes something for all."""
+
+    __slots__ = ("__weakref__", "_thread")
+
+    _entered: ClassVar[dict[int, weakref.ref[Any]]]  # those of the class that are entered now, by id, in that order
+
+    def __init_subclass__(cls) -> None:
+        cls._entered = {}
+
+    def begin(self) -> None:
+        self._thread = threading.get_ident()
+        with _changing:
+            super().begin()
+
+    def end(self) -> None:
+        if getattr(self, "_is_entered", False):
+            with _changing:
+                super().end()
+
+    def enter(self) -> None:
+        is_first = not self._entered
+        self._entered[id(self)] = weakref.ref(self)
+        self.enter_as(is_first)
+
+    def leave(self) -> None:
+        is_last = self._entered.keys() <= {id(self)}
+        try:
+            self.leave_as(is_last)
+        except Exception:  # any: as above
+            self._entered.pop(id(self), None)
+            raise
+        self._entered.pop(id(self), None)
+
+    def enter_as(self, is_first: bool) -> None:
+        """Change something. ``is_first``: no other context of this kind is entered, in any thread."""
+        raise NotImplementedError
+
+    def leave_as(self, is_last: bool) -> None:
+        """Change it back, as :meth:`leave` does."""
+        raise NotImplementedError
 
     @classmethod
     def leave_those_of_other_threads(cls) -> None:

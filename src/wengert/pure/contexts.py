@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from wengert.pure.context import EnteredContext
+from wengert.pure.context import CountedContext, EnteredContext
 
 Value = TypeVar("Value")
 
@@ -32,11 +32,11 @@ class Replaced(EnteredContext):
         self._holder, self._name, self._value = holder, name, value
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter(self) -> None:
         self._old = getattr(self._holder, self._name)
         setattr(self._holder, self._name, self._value)
 
-    def leave(self, is_last: bool) -> None:
+    def leave(self) -> None:
         if self._old is not _UNSET:
             setattr(self._holder, self._name, self._old)
 
@@ -58,12 +58,12 @@ class Silent(EnteredContext):
         self._errors: Any = None
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter(self) -> None:
         errors = np.errstate(all="ignore")
         errors.__enter__()
         self._errors = errors
 
-    def leave(self, is_last: bool) -> None:
+    def leave(self) -> None:
         errors, self._errors = self._errors, None
         if errors is not None:
             errors.__exit__(None, None, None)
@@ -90,10 +90,10 @@ class Acquired(EnteredContext):
         self._lock, self._is_acquired = lock, False
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter(self) -> None:
         self._is_acquired = self._lock.acquire(False)
 
-    def leave(self, is_last: bool) -> None:
+    def leave(self) -> None:
         if self._is_acquired:
             self._is_acquired = False
             self._lock.release()
@@ -107,7 +107,7 @@ def acquired(lock: SupportsLocking, /) -> AbstractContextManager[bool]:
     return Acquired(lock)
 
 
-class PutOff(EnteredContext):
+class PutOff(CountedContext):
     """The garbage collector does not run."""
 
     __slots__ = ("_was_on",)
@@ -116,11 +116,11 @@ class PutOff(EnteredContext):
         self._was_on = False
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter_as(self, is_first: bool) -> None:
         self._was_on = gc.isenabled()
         gc.disable()
 
-    def leave(self, is_last: bool) -> None:
+    def leave_as(self, is_last: bool) -> None:
         if self._was_on:
             gc.enable()
 
@@ -147,7 +147,7 @@ def _looked(phase: str, info: dict[str, int]) -> None:
         gc.set_threshold(_SELDOM_AFTER, *now[1:])
 
 
-class Seldom(EnteredContext):
+class Seldom(CountedContext):
     """The garbage collector, once it has looked often, does so a hundred times less often."""
 
     __slots__ = ()
@@ -155,13 +155,13 @@ class Seldom(EnteredContext):
     def __init__(self) -> None:
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter_as(self, is_first: bool) -> None:
         global _looks
         if is_first:
             _looks = 0
             gc.callbacks.append(_looked)
 
-    def leave(self, is_last: bool) -> None:
+    def leave_as(self, is_last: bool) -> None:
         global _looking, _threshold
         if not is_last:
             return

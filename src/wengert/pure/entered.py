@@ -7,6 +7,7 @@ is an error.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -15,6 +16,7 @@ from typing import Any
 
 from wengert.pure.context import EnteredContext
 
+_OUR_FOLDER = os.path.join(os.path.dirname(__file__), "")
 _MOST_KNOWN = 100_000
 _unwanted: dict[int, CodeType] = {}
 """The codes that nobody wants to hear of, by id, since codes that look alike are equal."""
@@ -32,8 +34,10 @@ class _Seen:
         self.codes: dict[int, CodeType] = {}  # by id
 
     def meet(self, frame: FrameType) -> None:
-        """Tell of a frame that begins, if its code is new."""
+        """Tell of a frame that begins, if its code is new, and not that of the Python forms."""
         code = frame.f_code
+        if code.co_filename.startswith(_OUR_FOLDER):
+            return
         if id(code) in self.codes or id(code) in _unwanted:
             return
         self.codes[id(code)] = code
@@ -58,7 +62,7 @@ class FollowingCalls(EnteredContext):
         self._told: Any = None
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter(self) -> None:
         if self._seen is None:
             return
         before = self._before = sys.getprofile()
@@ -84,7 +88,7 @@ class FollowingCalls(EnteredContext):
         self._is_set = True
         sys.setprofile(told)
 
-    def leave(self, is_last: bool) -> None:
+    def leave(self) -> None:
         if not self._is_set:
             return
         self._is_set = False

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from wengert.pure.context import EnteredContext
+from wengert.pure.context import CountedContext
 
 Trace = TypeVar("Trace")
 
@@ -58,6 +58,8 @@ def _end_all() -> None:
 
 def exchange_code(function: FunctionType, own: CodeType, ours: CodeType, /) -> None:
     """Exchange a function's own code while a trace is open, and now if one is. Asked again, it does nothing."""
+    if not (isinstance(function, FunctionType) and isinstance(own, CodeType) and isinstance(ours, CodeType)):
+        raise TypeError("exchange_code takes a function, its own code and ours")
     if id(function) in _codes:
         return
     if len(own.co_freevars) != len(ours.co_freevars):
@@ -77,6 +79,8 @@ def give_code_back(function: FunctionType, /) -> None:
 def exchange(begin: Callable[[], None], end: Callable[[], None], /) -> None:
     """Call two functions when the first trace is opened and when the last one is closed; and the first one now if a
     trace is open."""
+    if not (callable(begin) and callable(end)):
+        raise TypeError("exchange takes two functions")
     _exchanges.append((begin, end))
     if Opened._entered:
         begin()
@@ -107,7 +111,7 @@ def is_tracing() -> bool:
     return _of_thread.open[0] > 0
 
 
-class Opened(EnteredContext):
+class Opened(CountedContext):
     """A trace is open."""
 
     __slots__ = ("_count", "_is_counted", "_stack", "_trace", "_was_last")
@@ -119,7 +123,7 @@ class Opened(EnteredContext):
         self._count = _of_thread.open
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter_as(self, is_first: bool) -> None:
         self._is_counted = True
         self._count[0] += 1
         trace = self._trace
@@ -131,7 +135,7 @@ class Opened(EnteredContext):
         if is_first:
             _begin_all()
 
-    def leave(self, is_last: bool) -> None:
+    def leave_as(self, is_last: bool) -> None:
         if self._is_counted:
             self._is_counted = False
             self._count[0] -= 1
@@ -164,6 +168,8 @@ class Opened(EnteredContext):
 
 def opened(trace: Trace, stack: list[Any], /) -> AbstractContextManager[Trace]:
     """Return a context in which ``trace`` is open, the last one of a thread's ``stack``."""
+    if not isinstance(stack, list):
+        raise TypeError(f"opened() argument 2 must be list, not {type(stack).__name__}")
     return Opened(trace, stack)
 
 
@@ -172,7 +178,7 @@ def opened(trace: Trace, stack: list[Any], /) -> AbstractContextManager[Trace]:
 _answers: dict[int, list[Any]] = {}  # by the id of a function: it, its own code, ours, and how many contexts want it
 
 
-class AnsweredCodes(EnteredContext):
+class AnsweredCodes(CountedContext):
     """Functions have other codes."""
 
     __slots__ = ("_codes", "_done", "_functions")
@@ -181,7 +187,7 @@ class AnsweredCodes(EnteredContext):
         self._functions, self._codes, self._done = functions, codes, 0
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter_as(self, is_first: bool) -> None:
         for function, ours in zip(self._functions, self._codes, strict=True):
             own = function.__code__
             answer = _answers.setdefault(id(function), [function, own, ours, 0])
@@ -190,7 +196,7 @@ class AnsweredCodes(EnteredContext):
             if own is not ours:
                 function.__code__ = ours
 
-    def leave(self, is_last: bool) -> None:
+    def leave_as(self, is_last: bool) -> None:
         while self._done > 0:
             self._done -= 1
             answer = _answers[id(self._functions[self._done])]
@@ -202,7 +208,9 @@ class AnsweredCodes(EnteredContext):
 
 def answered(functions: tuple[FunctionType, ...], codes: tuple[CodeType, ...], /) -> AbstractContextManager[None]:
     """Return a context in which functions have other codes, by however many contexts; then they have their own."""
-    if len(functions) != len(codes) or not all(isinstance(f, FunctionType) for f in functions):
+    are_codes = isinstance(codes, tuple) and all(isinstance(code, CodeType) for code in codes)
+    are_functions = isinstance(functions, tuple) and all(isinstance(f, FunctionType) for f in functions)
+    if not (are_codes and are_functions and len(functions) == len(codes)):
         raise TypeError("answered takes functions, and as many codes")
     return AnsweredCodes(functions, codes)
 
@@ -214,7 +222,7 @@ _lent: dict[int, Any] = {}  # the arrays that are read-only until the trace ends
 _n_harmless = 0  # threads that write no array of the user's
 
 
-class HarmlessThread(EnteredContext):
+class HarmlessThread(CountedContext):
     """This thread writes no array of the user's."""
 
     __slots__ = ("_is_counted",)
@@ -223,12 +231,12 @@ class HarmlessThread(EnteredContext):
         self._is_counted = False
         self.begin()
 
-    def enter(self, is_first: bool) -> None:
+    def enter_as(self, is_first: bool) -> None:
         global _n_harmless
         self._is_counted = True
         _n_harmless += 1
 
-    def leave(self, is_last: bool) -> None:
+    def leave_as(self, is_last: bool) -> None:
         global _n_harmless
         if self._is_counted:
             self._is_counted = False
@@ -262,6 +270,8 @@ _PIECE = 1 << 20  # bytes that are copied at a time
 def digest(array: Any, /) -> int:
     """Return a number of 64 bits that is another one, but for one case in 10**19, when an element of ``array`` is, or
     its shape, strides or dtype. It is made of Python's own hash of the bytes."""
+    if not isinstance(array, _ndarray):
+        raise TypeError(f"digest takes an array, not {type(array).__name__}")
     if array.nbytes <= _PIECE:
         told = hash(array.tobytes())
     else:

@@ -121,7 +121,7 @@ def _as_written(number: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     return args[:by_position], named
 
 
-def decide(number: int, /, *args: Any, **kwargs: Any) -> Any:
+def decide(number: int = -1, /, *args: Any, **kwargs: Any) -> Any:
     """Call the replacement, or the original: what exchanged code calls."""
     if not (type(number) is int and 0 <= number < len(_functions)):
         raise TypeError("the number of an intercepted function is expected")

@@ -11,6 +11,7 @@ so a traced value says there that it is none (``Tracer.__float__``, ``Tracer.__a
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -87,9 +88,54 @@ def own(x: Any) -> Any:
 _stand_ins: dict[int, StandIn] = {}  # by the id of the function, which they keep
 _of_classes: dict[int, Callable[[Any], StandIn]] = {}  # by the id of a class: makes one for an object of it
 
-Place = tuple[str, Any, StandIn]
-_places: dict[int, tuple[dict[str, Any], list[Place]]] = {}
-"""The namespaces that hold functions which have stand-ins, by id, each with the names, the functions and those."""
+
+class Places:
+    """The names of one namespace that hold functions which have stand-ins."""
+
+    __slots__ = ("get", "names", "own", "own_by_name", "stand_ins", "stand_ins_by_name")
+
+    def __init__(self, names: dict[str, Any], found: dict[str, StandIn]) -> None:
+        self.names = names
+        self.stand_ins_by_name = found
+        self.own_by_name = {name: stand_in._own for name, stand_in in found.items()}
+        self.get = operator.itemgetter(*found, next(iter(found)))  # of two at least, so that it gives a tuple
+        self.own, self.stand_ins = self.get(self.own_by_name), self.get(self.stand_ins_by_name)
+
+    def put(self) -> None:
+        """Put the stand-ins where the functions are."""
+        try:
+            are_there = self.get(self.names) == self.own  # in one call, as mostly all are
+        except KeyError:
+            are_there = False
+        if are_there:
+            self.names.update(self.stand_ins_by_name)
+            return
+        for name, stand_in in self.stand_ins_by_name.items():
+            if self.names.get(name) is stand_in._own:
+                self.names[name] = stand_in
+
+    def take_back(self) -> None:
+        """Put the functions back. What somebody else has put there meanwhile is theirs to keep."""
+        try:
+            are_there = self.get(self.names) == self.stand_ins
+        except KeyError:
+            are_there = False
+        if are_there:
+            self.names.update(self.own_by_name)
+            return
+        for name, stand_in in self.stand_ins_by_name.items():
+            if self.names.get(name) is stand_in:
+                self.names[name] = stand_in._own
+
+
+_places: dict[int, Places] = {}
+"""The places of each namespace, by its id."""
+
+_latest: tuple[int, str] = (0, "")
+"""How many modules there were, and the last of them, when all had been looked at."""
+
+_users: list[ModuleType] = []
+"""The modules of the program that the user works on, whose variables change while it runs; and what is imported now."""
 
 _looked_at: dict[str, ModuleType] = {}
 _is_put = False
@@ -113,10 +159,16 @@ def add_class(cls: type, answers: Callable[..., Any]) -> None:
 def remove(function: Callable[..., Any]) -> None:
     """Let nothing stand for ``function`` any more. KeyError if nothing does."""
     found = _stand_ins.pop(id(function))
-    for names, places in _places.values():
-        for place in [place for place in places if place[2] is found]:
-            _take_back(names, place)
-            places.remove(place)
+    for key, places in list(_places.items()):
+        names = [name for name, stand_in in places.stand_ins_by_name.items() if stand_in is found]
+        if names:
+            places.take_back()
+            others = {name: x for name, x in places.stand_ins_by_name.items() if x is not found}
+            del _places[key]
+            if others:
+                _places[key] = Places(places.names, others)
+                if _is_put:
+                    _places[key].put()
 
 
 def has(function: object) -> bool:
@@ -147,31 +199,40 @@ def _keeps_own(name: str) -> bool:
 
 def _look() -> list[ModuleType]:
     """Return the modules that are new, or whose variables change."""
+    global _latest, _users
+    latest = len(sys.modules), next(reversed(sys.modules), "")
+    if latest == _latest and _looked_at:
+        return _users
+    users: list[ModuleType] = []
     found: list[ModuleType] = []
     for name, module in list(sys.modules.items()):
         if _looked_at.get(name) is module or not issubclass(type(module), ModuleType):
             continue
         names = object.__getattribute__(module, "__dict__")  # a module that is loaded when it is asked is not asked
-        is_ready = not getattr(names.get("__spec__"), "_initializing", False)
         if _keeps_own(name):
             _looked_at[name] = module
             continue
-        if is_ready and not _is_of_users(module):
+        if _is_of_users(module) or getattr(names.get("__spec__"), "_initializing", False):
+            users.append(module)
+        else:
             _looked_at[name] = module
-        found.append(module)
-    return found
+            found.append(module)
+    _latest, _users = latest, users
+    return [*found, *users]
 
 
-def _found_in(names: dict[str, Any]) -> list[Place]:
+def _found_in(names: dict[str, Any]) -> dict[str, StandIn]:
+    """Return the stand-ins of the functions that a namespace holds, by their names there."""
     stand_ins, of_classes = _stand_ins, _of_classes
-    places: list[Place] = []
+    places: dict[str, StandIn] = {}
     for name, x in list(names.items()):
-        x = own(x)
+        if type(x) is StandIn:
+            x = x._own
         found = stand_ins.get(id(x))
         if found is None and id(type(x)) in of_classes:
             found = stand_ins[id(x)] = of_classes[id(type(x))](x)
         if found is not None:
-            places.append((name, x, found))
+            places[name] = found
     return places
 
 
@@ -187,27 +248,21 @@ def begin() -> None:
 def _put(modules: Iterable[ModuleType]) -> None:
     for module in modules:
         names = object.__getattribute__(module, "__dict__")
-        places = _found_in(names)
-        if places:
-            _places[id(names)] = names, places
-        else:
+        found = _found_in(names)
+        known = _places.get(id(names))
+        if not found:
             _places.pop(id(names), None)
-    for names, places in _places.values():
-        for name, function, stand_in in places:
-            if names.get(name) is function:
-                names[name] = stand_in
-
-
-def _take_back(names: dict[str, Any], place: Place) -> None:
-    name, function, stand_in = place
-    if names.get(name) is stand_in:  # what somebody else has put there meanwhile is theirs to keep
-        names[name] = function
+        elif known is None or known.stand_ins_by_name != found:
+            _places[id(names)] = Places(names, found)
+    for places in _places.values():
+        places.put()
 
 
 def end() -> None:
     """Put the functions back."""
     global _is_put
-    for names, places in _places.values():
-        for place in places:
-            _take_back(names, place)
+    if not _is_put:
+        return
+    for places in _places.values():
+        places.take_back()
     _is_put = False

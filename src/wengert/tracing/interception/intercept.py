@@ -206,7 +206,7 @@ _KINDS: dict[str, Any] = {
     "object that is called": _OfC,
     "array function": _Dispatched,
     "calls of its objects": _Calls,
-    "name in the code of the user's functions": names_in_code,
+    "builtin, by its name in the code of the user's functions": names_in_code,
 }
 
 
@@ -233,7 +233,7 @@ def _maker(cls: Any) -> FunctionType | None:
 
 def _kind(target: Any) -> str:
     if names_in_code.is_of_code(target):
-        return "name in the code of the user's functions"
+        return "builtin, by its name in the code of the user's functions"
     if isinstance(target, FunctionType | MethodType):
         return "code of a Python function"
     if isinstance(target, type):

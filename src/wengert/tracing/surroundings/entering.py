@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.attributes import held
+from wengert.pure.stand_ins import own
 from wengert.tracing.python import names
 from wengert.tracing.python.frames import code_in, first_argument, function_name
 from wengert.tracing.surroundings.parts import (
@@ -114,7 +115,7 @@ class Entering:
                 self._note_absent(vars(found), (attribute,), name)
                 return MISSING
             self._note(vars(found), attribute, name)
-            found = vars(found)[attribute]
+            found = own(vars(found)[attribute])
         return found
 
     def _ask(self, mentioned: set[str], computes_names: bool) -> None:
@@ -182,13 +183,13 @@ class Entering:
         if (id(namespace), key) in self._noted:
             return
         self._noted.add((id(namespace), key))
-        self._put(Part(key, name, namespace[key], VariableRead(namespace, key)))
+        self._put(Part(key, name, own(namespace[key]), VariableRead(namespace, key)))
 
     def _note_only(self, namespace: dict[str, Any], key: str, name: str) -> None:
         """Note which object the variable holds, and do not follow it as :meth:`_note` does."""
         if (id(namespace), key) not in self._noted:
             self._noted.add((id(namespace), key))
-            self._watching.slots.append(Slot(name, VariableRead(namespace, key), namespace[key], False))
+            self._watching.slots.append(Slot(name, VariableRead(namespace, key), own(namespace[key]), False))
 
     def _is_by_chance(self, value: Any) -> bool:
         """Whether it is a function of NumPy's or Python's that a module has from there, and that code which mentions a

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.attributes import held
+from wengert.pure.stand_ins import own
 from wengert.tracing.callers import is_installed, is_of_package, is_on_top, is_opaque
 from wengert.tracing.python import names
 from wengert.tracing.surroundings.elsewhere import (
@@ -121,7 +122,7 @@ class Libraries:
                     self.watch_shared_generators()
                 return
             attribute, path = path[0], path[1:]
-            found = vars(module).get(attribute, MISSING)
+            found = own(vars(module).get(attribute, MISSING))
             if found is MISSING:
                 found = sys.modules.get(f"{module.__name__}.{attribute}", MISSING)
             if found is MISSING and module.__name__ in ("numpy", "scipy"):  # which import parts when they are asked for

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.attributes import held
+from wengert.pure.stand_ins import own
 from wengert.tracing.callers import is_opaque, module_of
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of, free_variables
@@ -141,7 +142,7 @@ def parts_of(value: Any, name: str, read: Callable[[], Any]) -> Parts:
 def attribute_of(holder: Any, name: str, attribute: str) -> Part:
     """An attribute of a module or class."""
     read = ClassRead(holder, attribute) if isinstance(holder, type) else VariableRead(vars(holder), attribute)
-    return Part(attribute, f"{name}.{attribute}", vars(holder)[attribute], read)
+    return Part(attribute, f"{name}.{attribute}", own(vars(holder)[attribute]), read)
 
 
 # --------------------------------------------------------------------------------------------------------- callables

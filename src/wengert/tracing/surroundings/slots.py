@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.attributes import held
-from wengert.pure.stand_ins import own
+from wengert.pure.stand_ins import StandIn, own
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.read_only import is_lent, is_readonly
 
@@ -57,7 +57,7 @@ class CellRead:
 
 
 class VariableRead:
-    """Reads a global variable."""
+    """Reads a global variable: a function of C, where something stands for it while a trace is open."""
 
     __slots__ = ("key", "namespace")
 
@@ -65,7 +65,8 @@ class VariableRead:
         self.namespace, self.key = namespace, key
 
     def __call__(self) -> Any:
-        return self.namespace[self.key]
+        found = self.namespace[self.key]
+        return own(found) if type(found) is StandIn else found
 
     def put(self, value: Any) -> None:
         self.namespace[self.key] = value
