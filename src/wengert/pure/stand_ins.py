@@ -176,6 +176,13 @@ def has(function: object) -> bool:
     return id(function) in _stand_ins
 
 
+def standing_for(x: object) -> StandIn | None:
+    """Return what stands for ``x`` while a trace is open; ``x`` itself if it stands for a function; else None."""
+    if type(x) is StandIn:
+        return x
+    return _stand_ins.get(id(x)) if _is_put else None
+
+
 def is_in_module(function: Any) -> bool:
     """Return whether a function is one of a module, and no method."""
     if isinstance(getattr(function, "__self__", None), ModuleType):

@@ -34,7 +34,7 @@ import numpy as np
 from wengert.attributes import held
 from wengert.errors import CaptureError, FirstUseError, InternalError, WrittenError, message
 from wengert.expect import is_door
-from wengert.pure.stand_ins import StandIn, own
+from wengert.pure.stand_ins import own, standing_for
 from wengert.source import Source
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.copying import copied
@@ -456,10 +456,15 @@ class Environment:
 
     def _replace(self, part: Part, is_root: bool = False, by: By | None = None) -> Any:
         """Return what the traced copy sees in place of a value. ``by``: whose variable it is."""
+        stand_in = standing_for(part.value)
+        if stand_in is None:
+            return self._replaced(part, is_root, by)
+        part = part._replace(value=own(part.value))  # a function of C, which something stands for meanwhile
+        found = self._replaced(part, is_root, by)
+        return stand_in if found is part.value else found
+
+    def _replaced(self, part: Part, is_root: bool, by: By | None) -> Any:
         name, value, read = part.name, part.value, part.read
-        if type(value) is StandIn:  # of a function of C, while a trace is open
-            found = self._replace(part._replace(value=own(value)), is_root, by)
-            return value if found is own(value) else found
         watching = self._watching
         watching.judge(value, name, by)
         if isinstance(value, np.ndarray):
