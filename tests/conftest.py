@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from wengert import config
+from wengert import config, extension
 from wengert.errors import StructureError
 from wengert.tracing.interception import _opened
 
@@ -43,7 +43,10 @@ WANTED = {
     "deep": ("deep(reason)", (str,)),
     "sampled": ("sampled(k, reason)", (int, str)),
     "machine_code": ("machine_code(reason)", (str,)),
+    "needs_extension": ("needs_extension(reason)", (str,)),
 }
+
+IS_TRACED_BY_EXTENSION = not set(extension.python_forms()) & set(extension.GROUPS["tracing"])
 
 OF_MACHINE_CODE = {
     "codegen": "kernels are written and compiled",
@@ -68,7 +71,8 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Of the cases of a test marked ``sampled(k, reason)`` all but every k-th become deep. What is marked
-    ``machine_code(reason)`` is left out where there is none. Refuses marks without a reason."""
+    ``machine_code(reason)`` is left out where there is none, and what is marked ``needs_extension(reason)`` where
+    tracing has its Python forms: what is refused there is tested in tests/pure. Refuses marks without a reason."""
     count = Counter[Any]()
     left_out: list[pytest.Item] = []
     for item in items:
@@ -81,10 +85,11 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
             if count[test] % every:
                 item.add_marker(pytest.mark.deep(why))
             count[test] += 1
-        for mark in item.iter_markers("machine_code"):
-            arguments_of(mark, item)
-            if not config.native and item not in left_out:
-                left_out.append(item)
+        for name, is_there in {"machine_code": config.native, "needs_extension": IS_TRACED_BY_EXTENSION}.items():
+            for mark in item.iter_markers(name):
+                arguments_of(mark, item)
+                if not is_there and item not in left_out:
+                    left_out.append(item)
     if left_out:
         items[:] = [item for item in items if item not in set(left_out)]
         session.config.hook.pytest_deselected(items=left_out)
@@ -112,7 +117,8 @@ def arguments_of(mark: pytest.Mark, item: pytest.Item) -> tuple[Any, ...]:
     """What the mark says. Raises UsageError if it is not what it should."""
     wanted, types = WANTED[mark.name]
     if mark.kwargs or tuple(map(type, mark.args)) != types or not all(mark.args):
-        why = "it takes long" if mark.name != "machine_code" else "it needs machine code"
+        needed = {"machine_code": "it needs machine code", "needs_extension": "it needs the extension"}
+        why = needed.get(mark.name, "it takes long")
         raise pytest.UsageError(f"{item.nodeid}: write @pytest.mark.{wanted}, with the reason why {why}")
     return mark.args
 

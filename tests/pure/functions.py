@@ -48,8 +48,22 @@ def in_place(x: Any) -> Any:
     return y[::-1] @ y
 
 
+class Holder:
+    """An object that has kept a function of C since before."""
+
+    def __init__(self) -> None:
+        self.sine = math.sin
+
+
+HOLDER = Holder()
+
+
+def held_elsewhere(x: Any) -> Any:
+    return HOLDER.sine(x) * x
+
+
 CASES: dict[str, Callable[[Any], Any]] = {
-    f.__name__: f for f in (made_and_written, of_math, in_lists, of_builtins, looked_at, in_place)
+    f.__name__: f for f in (made_and_written, of_math, held_elsewhere, in_lists, of_builtins, looked_at, in_place)
 }
 
 

@@ -1,8 +1,8 @@
 """Functions of C answer for traced values: the Python form of wengert.tracing.interception._c_functions.
 
 The compiled module exchanges the C code of a function, of a class, of a setter. Here a function that modules hold has a
-stand-in there (:mod:`wengert.pure.stand_ins`). Methods of classes of C, classes and setters are not enrolled; what they
-do with a traced value is an error of the value's, and what they draw or write is found out when the trace ends.
+stand-in there (:mod:`wengert.pure.stand_ins`). Methods of classes of C, setters and most classes are not enrolled; what
+they do with a traced value is an error of the value's, and what they draw or write is found out when the trace ends.
 """
 
 from __future__ import annotations
@@ -15,18 +15,8 @@ from typing import Any
 from wengert.pure import stand_ins
 
 # How much of its arguments is looked at: see asking.py.
-_AT_ARGUMENTS, _INTO_ALL, _AT_DEFAULT, _AT_ANY, _AT_OBJECT, _AT_INSTANCE, _AT_CALLER, _AT_CONVERSION = (
-    0,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-)
-
-_DEEPEST_LIST = 64
+_AT_ARGUMENTS, _INTO_LISTS, _INTO_ALL, _AT_DEFAULT, _AT_ANY = range(5)
+_AT_OBJECT, _AT_INSTANCE, _AT_CALLER, _AT_CONVERSION = range(5, 9)
 
 _traced: Any = None
 _asks: Any = None
@@ -61,6 +51,8 @@ class EnrolledFunction:
             return is_for_user(own, args[0] if args else None)
         if looks == _AT_DEFAULT:
             return len(args) + len(kwargs) == 3 and type(args[0]) is _traced
+        if looks == _AT_ANY:
+            looks = _INTO_LISTS
         return any(_holds_traced(x, looks) for x in args) or any(_holds_traced(x, looks) for x in kwargs.values())
 
 
@@ -114,8 +106,8 @@ def enroll(callee: Any, replacement: Callable[..., Any], looks: int = 0, /) -> b
         if callee is not functools._lru_cache_wrapper:
             return False  # of f2py's: what they write is found later
         stand_ins.add_class(callee, one.answer)
-    elif isinstance(callee, type) or not stand_ins.is_in_module(callee):
-        return False
+    elif not stand_ins.is_in_module(callee) or (isinstance(callee, type) and looks != _AT_ANY):
+        return False  # np.float64 and np.ndarray are asked for everywhere as the classes that they are
     else:
         stand_ins.add(callee, one.answer)
     _enrolled.append(one)

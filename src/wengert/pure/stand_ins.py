@@ -1,4 +1,4 @@
-"""Functions of C have stand-ins while a trace is open: other objects in the places where modules hold them.
+"""Functions of C, and some classes, have stand-ins while a trace is open: other objects where modules hold them.
 
 Python cannot exchange the code of a function of C, as the compiled modules do. But most code finds such a function
 among the names of a module: ``math.sin``, ``np.zeros``, or in its own module, after ``from math import sin``. There a
@@ -68,6 +68,16 @@ class StandIn:
 
     def __reduce__(self) -> Any:
         return _same, (self._own,)
+
+    # Of a class:
+    def __instancecheck__(self, x: object) -> bool:
+        return isinstance(x, self._own)
+
+    def __subclasscheck__(self, cls: type) -> bool:
+        return issubclass(cls, self._own)
+
+    def __mro_entries__(self, bases: object) -> tuple[Any, ...]:
+        return (self._own,)
 
     @property
     def __class__(self) -> Any:

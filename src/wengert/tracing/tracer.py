@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wengert import extension
 from wengert.errors import (
     ConcretizationError,
     MutationError,
@@ -65,6 +66,13 @@ class Lens(NamedTuple):
     is_traced: bool = False
     """Whether the place where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
+
+# What else to write where the extension is not there: see docs/limits.md.
+_OF_A_LIST: tuple[str, ...] = ()
+_OF_A_MODULE: tuple[str, ...] = ()
+if not extension.is_compiled("_c_functions"):
+    _OF_A_LIST = ("np.array([x, y]) for a list of traced values, x.astype(np.float64) for np.float64(x)",)
+    _OF_A_MODULE = ("math.sin(x) by its name, where it was taken from a table, an attribute or a default",)
 
 SQUARES_BOOLEANS = (np.ones(1, bool) ** 2).dtype == np.int8
 """Whether NumPy takes ``b ** 2`` of an array of booleans for a square: since 2.4. Before, it is a power, of int64."""
@@ -232,6 +240,7 @@ class Tracer(Value, metaclass=TracerType):
                 f"a traced {self.aval} cannot become a concrete array, which would cut its derivative",
                 _where(self),
                 tries=[
+                    *_OF_A_LIST,
                     "an array made inside the traced function, if this writes into one made outside",
                     "np.array(a)[i], if a traced i stands in the brackets of an array that is not traced",
                     "wg.primitive, for code that is not NumPy",
@@ -286,7 +295,8 @@ class Tracer(Value, metaclass=TracerType):
             tries = [f"{library}(list(...))"]
         else:
             what = f"{library} is not traced, and cannot take a traced {self.aval}"
-            tries = [*libraries.instead_of(library), "wg.primitive around it"]
+            is_of_ufunc = library.endswith((".reduce", ".accumulate", ".reduceat", ".outer"))
+            tries = [*libraries.instead_of(library), *(_OF_A_LIST if is_of_ufunc else ()), "wg.primitive around it"]
         error = ConcretizationError(message(what, _where(self), tries=tries))
         (current_trace() or self._trace).looking.refusal = (str(error), _where(self))
         return error
@@ -361,6 +371,7 @@ class Tracer(Value, metaclass=TracerType):
                 f"{what} a traced {self.aval}, which would cut its derivative, and be the same in later calls",
                 _where(self),
                 tries=[
+                    *(_OF_A_MODULE if what.startswith("C code") else ()),
                     "the value as it is: a traced scalar works wherever a number does",
                     "a function of NumPy or of math; x + 0j for complex(x)",
                     "an array made inside the traced function, if this writes into one made outside",
