@@ -48,6 +48,11 @@ def in_place(x: Any) -> Any:
     return y[::-1] @ y
 
 
+def drawn_by_map(x: Any) -> Any:
+    """Compiled code that ``map`` calls asks NumPy for memory, and takes nothing else."""
+    return x * np.sum(list(map(np.random.default_rng(0).normal, [0.0, 1.0], [1.0, 1.0], [2, 2]))[1])
+
+
 class Holder:
     """An object that has kept a function of C since before."""
 
@@ -63,7 +68,18 @@ def held_elsewhere(x: Any) -> Any:
 
 
 CASES: dict[str, Callable[[Any], Any]] = {
-    f.__name__: f for f in (made_and_written, of_math, held_elsewhere, in_lists, of_builtins, looked_at, in_place)
+    f.__name__: f
+    for f in (
+        made_and_written,
+        of_math,
+        held_elsewhere,
+        drawn_by_map,
+        drawn_by_map,
+        in_lists,
+        of_builtins,
+        looked_at,
+        in_place,
+    )
 }
 
 

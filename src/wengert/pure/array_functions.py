@@ -74,7 +74,7 @@ def _called(own: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, A
         maker = _makers.get(id(own))
         if maker is not None and maker.is_on:
             converted = ((args[0] if args else None),) if maker.converts else ()
-            if _asks(*converted, callee=own) is True:
+            if not stand_ins.is_called_within() and _asks(*converted, callee=own) is True:
                 return maker.replacement(*args, **kwargs)
         if any(map(_is_list_of_traced, args)) or any(map(_is_list_of_traced, kwargs.values())):
             result = _answer(own, None, args, kwargs)

@@ -58,7 +58,7 @@ class EnrolledFunction:
 
 def is_for_user(own: Callable[..., Any], *converted: Any) -> bool:
     """Return whether whoever calls ``own`` now is to get traced arrays: the user's code in a thread that traces."""
-    return _is_tracing() and _asks(*converted, callee=own) is True
+    return _is_tracing() and not stand_ins.is_called_within() and _asks(*converted, callee=own) is True
 
 
 def _is_ours(own: Any) -> bool:
@@ -87,6 +87,11 @@ def setup(traced: type, asks: Callable[..., bool], libraries: set[str], is_traci
     _traced, _asks, _is_tracing = traced, asks, is_tracing
 
 
+_CLASSES = frozenset({"nditer"})
+"""The classes that have stand-ins. Most are asked for as the classes that they are: by ``isinstance``, by the dtypes of
+NumPy, by compiled modules as they are imported."""
+
+
 def _code_of(replacement: Any) -> Any:
     inner = getattr(replacement, "func", replacement) if isinstance(replacement, functools.partial) else replacement
     return getattr(inner, "__code__", None)
@@ -106,8 +111,8 @@ def enroll(callee: Any, replacement: Callable[..., Any], looks: int = 0, /) -> b
         if callee is not functools._lru_cache_wrapper:
             return False  # of f2py's: what they write is found later
         stand_ins.add_class(callee, one.answer)
-    elif not stand_ins.is_in_module(callee) or (isinstance(callee, type) and looks != _AT_ANY):
-        return False  # np.float64 and np.ndarray are asked for everywhere as the classes that they are
+    elif not stand_ins.is_in_module(callee) or (isinstance(callee, type) and callee.__name__ not in _CLASSES):
+        return False
     else:
         stand_ins.add(callee, one.answer)
     _enrolled.append(one)

@@ -15,7 +15,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Iterable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 OWN_PACKAGES = ("wengert", "importlib", "_frozen_importlib")
@@ -86,6 +86,24 @@ class StandIn:
     @property
     def __doc__(self) -> Any:
         return self._own.__doc__
+
+
+def is_called_within() -> bool:
+    """Return whether the stand-in that is being called is called by the very function that another one has called:
+    by compiled code, which nobody sees otherwise (``np.array(x)`` that asks ``x.__array__()``)."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not _CALL:
+        frame = frame.f_back
+    caller = None if frame is None else frame.f_back
+    return caller is not None and str(caller.f_globals.get("__name__")) in _FORMS
+
+
+_CALL = StandIn.__call__.__code__
+_FORMS = frozenset(
+    f"{package}{name}"
+    for package, underscore in (("wengert.pure.", ""), ("wengert.tracing.interception.", "_"))
+    for name in (f"{underscore}c_functions", f"{underscore}array_functions")
+)
 
 
 def own(x: Any) -> Any:

@@ -243,13 +243,13 @@ def is_called_for_library(frame: types.FrameType, name: str) -> bool:
 
 
 def is_called_by_code(frame: types.FrameType, function: Any) -> bool:
-    """Whether ``frame`` itself calls ``function``, be it by way of ``map`` or ``functools.partial``: False where
-    compiled code may do so, which would take a traced array for memory."""
-    kind, name = callee(place_of(frame))
-    if kind != "else" and name == getattr(function, "__name__", None):  # most often: np.zeros
-        return True
+    """Whether the instruction that ``frame`` is at calls ``function``, or a partial of it, for certain. False where
+    compiled code may call it, which takes what it gets for memory without a look: of what ``map`` calls, or what was
+    taken from a table, nothing is certain."""
     found = called_object(frame)
-    return found is not None and (found == function or not _is_compiled(found))
+    if isinstance(found, functools.partial):
+        found = found.func
+    return found is not None and found == function
 
 
 _MADE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made at run time, as those are that are written in Python

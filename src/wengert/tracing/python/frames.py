@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Sequence
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -106,7 +106,12 @@ _GENERATORS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 def value_of(frame: FrameType, name: str) -> Any:
     """Return what a variable is for the code of a frame; None if there is no such variable."""
-    for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
+    code = frame.f_code
+    is_local = name in code.co_varnames or name in code.co_freevars or name in code.co_cellvars
+    if is_local or not code.co_flags & CO_OPTIMIZED:  # else a look at the local variables is in vain, and takes long
+        if name in frame.f_locals:
+            return frame.f_locals[name]
+    for namespace in (frame.f_globals, frame.f_builtins):
         if name in namespace:
             return STAND_FOR.get(name, namespace[name])
     return None
