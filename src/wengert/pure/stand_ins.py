@@ -117,7 +117,7 @@ _stand_ins: dict[int, StandIn] = {}  # by the id of the function, which they kee
 _of_classes: dict[int, Callable[[Any], StandIn]] = {}  # by the id of a class: makes one for an object of it
 
 
-class Places:
+class NamesOfModule:
     """The names of one namespace that hold functions which have stand-ins."""
 
     __slots__ = ("get", "names", "own", "own_by_name", "stand_ins", "stand_ins_by_name")
@@ -156,7 +156,7 @@ class Places:
                 self.names[name] = stand_in._own
 
 
-_places: dict[int, Places] = {}
+_places: dict[int, NamesOfModule] = {}
 """The places of each namespace, by its id."""
 
 _latest: tuple[int, str] = (0, "")
@@ -194,7 +194,7 @@ def remove(function: Callable[..., Any]) -> None:
             others = {name: x for name, x in places.stand_ins_by_name.items() if x is not found}
             del _places[key]
             if others:
-                _places[key] = Places(places.names, others)
+                _places[key] = NamesOfModule(places.names, others)
                 if _is_put:
                     _places[key].put()
 
@@ -288,7 +288,7 @@ def _put(modules: Iterable[ModuleType]) -> None:
         if not found:
             _places.pop(id(names), None)
         elif known is None or known.stand_ins_by_name != found:
-            _places[id(names)] = Places(names, found)
+            _places[id(names)] = NamesOfModule(names, found)
     for places in _places.values():
         places.put()
 
