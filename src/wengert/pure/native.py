@@ -24,6 +24,8 @@ OF_MACHINE_CODE = (
     "Bound",
     "Entry",
     "Executable",
+    "c_function",
+    "for_c",
     "kernel_address",
     "loop_routine_address",
     "prepare_fourier",

@@ -320,5 +320,29 @@ def loop_routine_address(name: str) -> int:
 def prepare_fourier(logarithm: int) -> bool:
     """Makes the tables for transforms of 2**logarithm numbers; False: there is no kernel for them."""
 
+def for_c(executable: Executable, read_only: list[Array]) -> tuple[Any, int]:
+    """Return ``(owner, address)``: the address is the ``data`` that the functions of :func:`c_function` are given, as
+    long as the owner lives. A run ends with status 4 if one of the arrays ``read_only`` can be written by then."""
+
+def c_function(name: str) -> int:
+    """The address of a function that C code calls to run a program, or KeyError. They run in the calling thread alone,
+    and need no GIL; any number of threads may call at once.
+
+    ========== ========================================================= ==========================
+    name       function                                                  the program takes
+    ========== ========================================================= ==========================
+    call       int32_t (void *data, char *const *ins, char *const *outs) any arrays, in C order
+    of_number  double (double, void *data)                               float64[]
+    of_numbers double (int n, double *, void *data)                      n of float64[]
+    of_array   double (int n, double *, void *data)                      float64[n]
+    of_window  int (double *, npy_intp n, double *, void *data)          float64[n]
+    ========== ========================================================= ==========================
+
+    The status is 0, or says why there are no results: 1 a guard did not hold, 2 a kernel refused its operands, 3 there
+    is no memory, 4 an array of ``read_only`` can be written, 5 a captured array has changed its shape or dtype, 6 a
+    step calls Python. The others, whose programs give one float64[], then set a Python error, for which they take the
+    GIL, and give NaN; of_window returns 0.
+    """
+
 def work_bytes(name: str, n: int) -> int:
     """How many bytes the work area of a kernel takes, for matrices [n, n]."""

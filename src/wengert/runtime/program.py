@@ -25,6 +25,7 @@ from wengert.passes.number_guards import without_guards
 from wengert.passes.plan.places import Plan, PlanStep
 from wengert.runtime import _native, machine_code, threadpool, timing
 from wengert.runtime.bound import BoundReference
+from wengert.runtime.c_function import CFunction, c_function
 from wengert.runtime.nonfinite import look, raise_if_made
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
@@ -325,6 +326,30 @@ class Program:
             return held(self._answer, inputs) if self.holds else self._answer(inputs)
         except GuardMiss as miss:
             raise guard_error(self.tape, miss) from None
+
+    def c_function(self) -> CFunction:
+        """Return the addresses by which code outside of Python runs the program, without the GIL and from any thread.
+
+        It is for those who call from C, Cython, ctypes or the like; ``wg.hosts.numba`` and ``wg.hosts.scipy`` do so. A
+        run is in the calling thread alone. It reads captured arrays where they lie, looks for no NaNs, and ends with a
+        status where it would need Python: :class:`~wengert.runtime.c_function.CFunction` says how it is called.
+
+        Raises
+        ------
+        StructureError
+            The program is not native, or one of its steps calls Python.
+
+        Examples
+        --------
+        >>> import ctypes
+        >>> import numpy as np, wengert as wg
+        >>> x, y = np.array([3.0, 4.0]), np.empty(())
+        >>> given = wg.compile(wg.trace(lambda x: np.sqrt(np.sum(x**2)))(x)).c_function()
+        >>> call = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(given.call)
+        >>> call(given.data, (ctypes.c_void_p * 1)(x.ctypes.data), (ctypes.c_void_p * 1)(y.ctypes.data)), y
+        (0, array(5.))
+        """
+        return c_function(self, [array for _, array in self._promised])
 
     def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Check the arguments, and return the arrays among them."""

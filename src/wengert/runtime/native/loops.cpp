@@ -17,7 +17,6 @@ namespace wengert {
 
 namespace {
 
-constexpr int32_t NO_MEMORY = -5;
 constexpr size_t LINE = 64;
 
 size_t in_lines(size_t n) { return (n + LINE - 1) / LINE * LINE; }
@@ -78,6 +77,11 @@ template <class Times> int32_t run(const Executable &code, char **table, const B
                 status = run(code, table, code.blocks[loop.body], times);
                 if (wants_to_end()) return STOPPED;
             }
+        } else if (step.kind == StepKind::guard) {
+            const Guard &guard = code.guards[step.detail];
+            if (std::memcmp(table[guard.pointer], guard.expected, guard.nbytes) != 0) status = GUARD_MISSED;
+        } else {
+            status = CALLS_PYTHON;
         }
         if (status != 0) return status;
         times.step(step.number);
@@ -103,7 +107,13 @@ int32_t run_once(const Executable &code, char **table, Sampler &sampler) {
 
 } // namespace
 
+static thread_local bool is_python_asked = true;
+
+Unasked::Unasked() { is_python_asked = false; }
+Unasked::~Unasked() { is_python_asked = true; }
+
 int32_t is_interrupted() {
+    if (!is_python_asked) return 0;
     const PyGILState_STATE state = PyGILState_Ensure();
     const bool is_over = PyErr_CheckSignals() != 0;
     PyGILState_Release(state);
@@ -126,40 +136,25 @@ void free_loop_memory(Executable &code) {
     for (auto &kept : code.loop_memory) free_aligned(kept.exchange(nullptr));
 }
 
+Ready::Ready(Executable &program, size_t n_beside) : code(program), sampler_(program) {
+    const Layout layout(code, n_beside);
+    memory_ = take(code, layout.total);
+    if (memory_ == nullptr) return;
+    beside_ = memory_ + layout.beside;
+    place(0, memory_ + layout.arena);
+    for (size_t k = 0; k < code.constants.size(); k++) place(code.first_constant() + k, PyArray_BYTES(code.constants[k]));
+}
+
+Ready::~Ready() {
+    if (memory_ != nullptr) give_back(code, memory_);
+}
+
+void Ready::place(size_t base, char *address) { set(code, table(), base, address); }
+int32_t Ready::run() { return run_once(code, table(), sampler_); }
+
 namespace {
 
-// The program of a body, ready to run: a block of memory, and its table in it.
-class Ready {
-  public:
-    Ready(int64_t address, size_t n_beside)
-        : code(*reinterpret_cast<Executable *>(address)), layout_(code, n_beside), memory_(take(code, layout_.total)),
-          sampler_(code) {
-        if (memory_ == nullptr) return;
-        set(code, table(), 0, memory_ + layout_.arena);
-        for (size_t k = 0; k < code.constants.size(); k++)
-            set(code, table(), code.first_constant() + k, PyArray_BYTES(code.constants[k]));
-    }
-    ~Ready() {
-        if (memory_ != nullptr) give_back(code, memory_);
-    }
-    Ready(const Ready &) = delete;
-    Ready &operator=(const Ready &) = delete;
-
-    bool is_ready() const { return memory_ != nullptr; }
-    void input(size_t k, char *address) { set(code, table(), code.first_input() + k, address); }
-    void output(size_t k, char *address) { set(code, table(), code.first_output() + k, address); }
-    // Room for outputs that are not written over their inputs.
-    char *beside() { return memory_ + layout_.beside; }
-    int32_t run() { return run_once(code, table(), sampler_); }
-
-    Executable &code;
-
-  private:
-    char **table() { return reinterpret_cast<char **>(memory_); }
-    Layout layout_;
-    char *memory_;
-    Sampler sampler_;
-};
+Executable &executable_at(int64_t address) { return *reinterpret_cast<Executable *>(address); }
 
 // Carries, a row for each iteration.
 class Trail {
@@ -201,7 +196,8 @@ int32_t run_while_back(char *const *pointers, const int64_t *sizes, int64_t, int
     const size_t carries = static_cast<size_t>(sizes[5]), cts = static_cast<size_t>(sizes[6]);
     const size_t sums = static_cast<size_t>(sizes[7]);
     char *const *of_body = pointers + tests, *const *given = of_body + constants + carries, *const *results = given + cts;
-    Ready condition(sizes[0], 0), body(sizes[1], 0), back(sizes[2], sums + cts);
+    Ready condition(executable_at(sizes[0]), 0), body(executable_at(sizes[1]), 0);
+    Ready back(executable_at(sizes[2]), sums + cts);
     if (!condition.is_ready() || !body.is_ready() || !back.is_ready()) return NO_MEMORY;
     Trail trail(body.code, constants, carries);
     if (!trail.reach(8)) return NO_MEMORY;

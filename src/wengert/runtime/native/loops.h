@@ -2,6 +2,7 @@
 #pragma once
 
 #include "layout.h"
+#include "timing.h"
 
 namespace wengert {
 
@@ -22,5 +23,42 @@ int32_t is_interrupted();
 char *more_room(char *memory, int64_t nbytes, const char *on_stack);
 void free_room(char *memory, const char *on_stack);
 void free_loop_memory(Executable &code);
+
+// While one lives, loops in this thread do not ask Python whether they are to end: that may take the GIL.
+class Unasked {
+  public:
+    Unasked();
+    ~Unasked();
+    Unasked(const Unasked &) = delete;
+    Unasked &operator=(const Unasked &) = delete;
+};
+
+// Statuses of a run that no kernel gives, but for the first.
+constexpr int32_t NO_MEMORY = -5;
+constexpr int32_t GUARD_MISSED = INT32_MIN + 1, CALLS_PYTHON = INT32_MIN + 2;
+
+// A program, ready to run in this thread: a block of memory, and its table of pointers in it. No Python, no GIL.
+class Ready {
+  public:
+    Ready(Executable &program, size_t n_beside);
+    ~Ready();
+    Ready(const Ready &) = delete;
+    Ready &operator=(const Ready &) = delete;
+
+    bool is_ready() const { return memory_ != nullptr; } // else there is no memory
+    void input(size_t k, char *address) { place(code.first_input() + k, address); }
+    void capture(size_t k, char *address) { place(code.first_capture() + k, address); }
+    void output(size_t k, char *address) { place(code.first_output() + k, address); }
+    char *beside() { return beside_; } // room for n outputs that are not written over their inputs
+    int32_t run();
+
+    Executable &code;
+
+  private:
+    char **table() { return reinterpret_cast<char **>(memory_); }
+    void place(size_t base, char *address);
+    char *memory_ = nullptr, *beside_ = nullptr;
+    Sampler sampler_;
+};
 
 } // namespace wengert

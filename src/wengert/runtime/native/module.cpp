@@ -1,6 +1,7 @@
 // The extension module wengert.runtime._native: its types and its few functions. Imported once; with the GIL held.
 #define WENGERT_IMPORTS_NUMPY
 #include "blas.h"
+#include "c_function.h"
 #include "finite.h"
 #include "fourier.h"
 #include "loops.h"
@@ -92,6 +93,22 @@ NB_MODULE(_native, module) {
             throw nb::key_error(name);
         },
         "name"_a, "The address of a routine that generated loops call.");
+    module.def(
+        "for_c",
+        [](nb::object executable, nb::object read_only) {
+            PyObject *made = wengert::for_c(executable.ptr(), read_only.ptr());
+            if (made == nullptr) throw nb::python_error();
+            return nb::steal(made);
+        },
+        "executable"_a, "read_only"_a, "(owner, address): what the functions of c_function are given as data.");
+    module.def(
+        "c_function",
+        [](const char *name) {
+            void *function = wengert::c_function(name);
+            if (function == nullptr) throw nb::key_error(name);
+            return reinterpret_cast<uintptr_t>(function);
+        },
+        "name"_a, "The address of a function that C code calls to run a program.");
     module.def(
         "work_bytes", [](const char *name, int64_t n) { return wengert::work_bytes(name, n); }, "name"_a, "n"_a,
         "How large the work area of such a kernel is.");
