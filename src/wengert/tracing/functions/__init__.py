@@ -25,6 +25,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     linalg,
     memory,
     methods,
+    numba_functions,
     padding,
     polynomials,
     products,

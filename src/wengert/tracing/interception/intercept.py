@@ -44,7 +44,7 @@ from wengert.tracing.interception import (
     names_in_code,
     python_functions,
 )
-from wengert.tracing.interception.asking import AT_ARGUMENTS, AT_CALLER, AT_CONVERSION, is_for_user
+from wengert.tracing.interception.asking import AT_ARGUMENTS, AT_CALLER, AT_CONVERSION, AT_INSTANCE, is_for_user
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
@@ -231,12 +231,14 @@ def _maker(cls: Any) -> FunctionType | None:
     return next((f for f in (cls.__new__, cls.__init__) if type(f) is FunctionType), None)
 
 
-def _kind(target: Any) -> str:
+def _kind(target: Any, looks: int) -> str:
     if names_in_code.is_of_code(target):
         return "builtin, by its name in the code of the user's functions"
     if isinstance(target, FunctionType | MethodType):
         return "code of a Python function"
     if isinstance(target, type):
+        if looks == AT_INSTANCE:  # whatever makes its objects, it is C that calls them
+            return "C class"
         return "C class" if _maker(target) is None else "code of a Python class"
     if isinstance(target, array_functions.DISPATCHED):
         return "array function"
@@ -278,7 +280,7 @@ def intercepts(target: Any, looks: int = AT_ARGUMENTS, name: str = "") -> Callab
 
 def enroll(one: Interception) -> bool:
     """Let what ``one`` says hold from now on; what is enrolled already stays so. False if its kind is not known."""
-    how = _kind(one.target)
+    how = _kind(one.target, one.looks)
     is_done: bool = _KINDS[how].enroll(one)
     if is_done:
         one.how = how
