@@ -12,12 +12,24 @@ from typing import TYPE_CHECKING, Any
 import wengert as wg
 
 if TYPE_CHECKING:
+    from wengert.hosts import casadi as casadi
+    from wengert.hosts import jax as jax
     from wengert.hosts import lmfit as lmfit
+    from wengert.hosts import numba as numba
     from wengert.hosts import openmdao as openmdao
+    from wengert.hosts import pymc as pymc
+    from wengert.hosts import scipy as scipy
+    from wengert.hosts import torch as torch
 
 __all__ = [
+    "casadi",
+    "jax",
     "lmfit",
+    "numba",
     "openmdao",
+    "pymc",
+    "scipy",
+    "torch",
 ]
 
 
