@@ -53,6 +53,7 @@ OF_MACHINE_CODE = {
     "runtime/native": "the extension is driven by hand",
     "runtime/native_kernels.py": "its kernels are compiled by LLVM",
     "runtime/test_assemble.py": "kernels become executables",
+    "runtime/test_c_function.py": "C code runs kernels without Python",
     "runtime/test_entry.py": "the runtime runs kernels without asking Python",
     "acceptance/test_adding_an_op.py": "an op is given a kernel",
     "runtime/test_tiered.py": "un-jitted calls earn machine code",
