@@ -106,7 +106,7 @@ def test_a_program_that_calls_python_is_refused() -> None:
 
 def test_a_program_without_machine_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wg.config, "native", False)
-    with pytest.raises(wg.errors.StructureError, match="only machine code runs without Python"):
+    with pytest.raises(wg.errors.StructureError, match="NumPy runs this program, without a C function"):
         runner(np.sin, X)
 
 

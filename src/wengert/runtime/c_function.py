@@ -55,7 +55,7 @@ def c_function(program: Program, read_only: list[Any]) -> CFunction:
     if program.executable is None:
         why = machine_code.why_none()
         raise StructureError(
-            message(f"{name}: only machine code runs without Python: {why}", tries=[machine_code.remedy()])
+            message(f"{name}: NumPy runs this program, without a C function: {why}", tries=[machine_code.remedy()])
         )
     called = next((kernel for kernel in program.kernels if kernel.kind == "callback"), None)
     if called is not None:
