@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 import wengert as wg
+
+
+class ArraySpec(Protocol):
+    """The shape and dtype of an array, as ``wg.spec`` makes them."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
 
 
 class OfC(NamedTuple):
@@ -15,9 +22,9 @@ class OfC(NamedTuple):
 
     name: str
     function: Any
-    """What ``Program.c_function`` gives, which keeps the program while it lives."""
-    takes: tuple[Any, ...]
-    gives: tuple[Any, ...]
+    """The result of ``Program.c_function``, which keeps the program while it lives."""
+    takes: tuple[ArraySpec, ...]
+    gives: tuple[ArraySpec, ...]
     is_tuple: bool
     """Whether it returns a tuple, rather than one array or number."""
 

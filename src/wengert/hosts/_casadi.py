@@ -1,9 +1,11 @@
-"""What :mod:`wengert.hosts.casadi` makes, for which CasADi is needed.
+"""This file makes the callbacks of :mod:`wengert.hosts.casadi`; it imports CasADi.
 
 Every function that CasADi asks for (a Jacobian, some directions forward or reverse) is a :class:`LeafFunction` of
 arrays, and so a callback of the same class, which can be asked for the same.
 """
 
+# Where the library is not installed pyright takes the module of its name in this folder for it.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import math
@@ -20,6 +22,7 @@ from wengert.hosts._leaf_functions import LeafFunction
 _kept: list[Any] = []
 """All callbacks: CasADi's functions do not own them, and would call what is gone."""
 
+Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 
@@ -90,8 +93,8 @@ def _matrix(shape: Shape) -> tuple[int, int]:
     return (shape[0] if shape else 1), (shape[1] if len(shape) == 2 else 1)
 
 
-def _of_columns(memory: memoryview, shape: Shape) -> np.ndarray[Any, Any]:
-    """What lies column by column, as an array that shares its memory."""
+def _of_columns(memory: memoryview, shape: Shape) -> Array:
+    """Return what lies column by column as an array that shares its memory."""
     return np.frombuffer(memory, float).reshape(shape[::-1]).T
 
 
@@ -109,7 +112,7 @@ def _jacobian(f: Callable[..., Any], n_in: int) -> Callable[..., Any]:
     return blocks
 
 
-def _by_columns(block: Any, ndim: int) -> Any:
+def _by_columns(block: Array, ndim: int) -> Array:
     """float[*y, *x] as a matrix, where the elements of y and of x are counted column by column."""
     n = block.ndim - ndim
     flipped = block.transpose(*range(n)[::-1], *range(n, block.ndim)[::-1])
@@ -133,12 +136,12 @@ def _beside_shape(shape: Shape, n: int) -> Shape:
     return shape if n == 1 else (rows, columns * n)
 
 
-def _stacked(matrix: Any, n: int, shape: Shape) -> Any:
+def _stacked(matrix: Array, n: int, shape: Shape) -> Array:
     rows, columns = _matrix(shape)
     return matrix.reshape(rows, n, columns).transpose(1, 0, 2).reshape(n, *shape)
 
 
-def _unstacked(stack: Any) -> Any:
+def _unstacked(stack: Array) -> Array:
     rows, columns = _matrix(stack.shape[1:])
     return stack.reshape(-1, rows, columns).transpose(1, 0, 2).reshape(rows, -1)
 

@@ -1,4 +1,4 @@
-"""What :mod:`wengert.hosts.jax` makes, for which JAX is needed.
+"""This file makes the functions of :mod:`wengert.hosts.jax`; it imports JAX.
 
 Among JAX's functions one primitive of JAX's runs every :class:`LeafFunction`. Its JVP is the primitive again, with the
 pushforward, which is linear in the tangents; the transpose of that is the primitive with the pullback; and its batches
@@ -7,6 +7,8 @@ are those of ``wg.vmap``. In ``jax.custom_vjp`` a function has one mode, and no 
 The other way, a derivative or a batch of a function of JAX's is a function of JAX's, so it is a primitive in its turn.
 """
 
+# Where the library is not installed pyright takes the module of its name in this folder for it.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import functools
@@ -23,6 +25,7 @@ from jax.interpreters import ad, batching, mlir
 import wengert as wg
 from wengert.hosts._leaf_functions import LeafFunction, LeafFunctions
 
+Array = np.ndarray[Any, Any]
 Types = tuple[jax.ShapeDtypeStruct, ...]
 
 
@@ -114,7 +117,7 @@ def _batch(args: Sequence[Any], axes: Sequence[int | None], **params: Any) -> An
     return ys, [0] * len(ys)
 
 
-def _in_front(x: Any, axis: int | None, size: int) -> Any:
+def _in_front(x: jax.Array, axis: int | None, size: int) -> jax.Array:
     return jnp.broadcast_to(x, (size, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)
 
 
@@ -215,14 +218,13 @@ class _Rules:
             self._known[key] = _primitive(h, f"the {key[0]} of {self._name}")
         return self._known[key]
 
-    def pullback(self, ct: Any, y: Any, *xs: Any) -> Any:
+    def pullback(self, ct: Array | tuple[Array, ...], y: object, *xs: Array) -> Any:
         wrt = tuple([k for k, x in enumerate(xs) if x.dtype.kind in "fc"])
-        several = isinstance(ct, tuple)
         pulled = self._derived(("pullback", wrt), functools.partial(_pulled, self._g, wrt, len(xs)))
-        cts = dict(zip(wrt, pulled(*xs, *(ct if several else (ct,))), strict=True))
+        cts = dict(zip(wrt, pulled(*xs, *(ct if isinstance(ct, tuple) else (ct,))), strict=True))
         return tuple([cts.get(k) for k in range(len(xs))])
 
-    def pushforward(self, dxs: Any, y: Any, *xs: Any) -> Any:
+    def pushforward(self, dxs: Sequence[Array | None], y: object, *xs: Array) -> Any:
         wrt = tuple([k for k, dx in enumerate(dxs) if dx is not None])
         pushed = self._derived(("pushforward", wrt), functools.partial(_pushed, self._g, wrt, len(xs)))
         return pushed(*xs, *[dxs[k] for k in wrt])

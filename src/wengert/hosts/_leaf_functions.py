@@ -15,7 +15,7 @@ import numpy as np
 
 import wengert as wg
 
-Array = Any
+Array = np.ndarray[Any, Any]
 
 
 class LeafFunction:
@@ -61,7 +61,7 @@ class LeafFunction:
         key = tuple([(k, x.__class__, repr(x)) for k, x in values.items()])  # 1, 1.0 and True are different settings
         return self._kept(("fixed", key), lambda: _fixed(self.f, values), self.name) if values else self
 
-    def _kept(self, key: Any, make: Callable[[], Callable[..., Any]], name: str = "") -> LeafFunction:
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Callable[..., Any]], name: str = "") -> LeafFunction:
         if key not in self._derived:
             self._derived[key] = LeafFunction(make(), name or f"the {key[0]} of {self.name}")
         return self._derived[key]
@@ -120,7 +120,7 @@ def _pushforward(f: Callable[..., Any], wrt: Sequence[int], outs: Sequence[int])
     return pushed
 
 
-def _like(ct: Any, x: Any) -> Any:
+def _like(ct: Array, x: Array) -> Array:
     """Return a cotangent or tangent in the dtype of ``x``: hosts may hold less digits than NumPy computes with."""
     return ct if ct.dtype == x.dtype else ct.astype(x.dtype)
 
@@ -157,6 +157,6 @@ def _of_leaves(f: Callable[..., Any], treedef: wg.tree.TreeDef) -> Callable[...,
     return of_leaves
 
 
-def is_inexact(x: Any) -> bool:
-    """Return whether an array is one of numbers that have a derivative."""
-    return np.dtype(x.dtype).kind in "fc"
+def is_inexact(dtype: object) -> bool:
+    """Return whether a dtype, by any of its names, is one of numbers that have a derivative."""
+    return np.dtype(str(dtype)).kind in "fc"

@@ -1,9 +1,11 @@
-"""What :mod:`wengert.hosts.numba` makes, for which Numba is needed.
+"""This file makes the functions of :mod:`wengert.hosts.numba`; it imports Numba.
 
 A call is LLVM code of Numba's that puts the addresses of arguments and results into two arrays on the stack, and calls
 the program's C function. Around it stands a function under ``@njit`` that makes the results.
 """
 
+# Where the library is not installed pyright takes the module of its name in this folder for it.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -17,10 +19,10 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from wengert.hosts._c_functions import OfC, of_c
+from wengert.hosts._c_functions import ArraySpec, OfC, of_c
 
 _kept: list[Any] = []
-"""What keeps the programs: their addresses are in code of Numba's, which does not say when it goes."""
+"""These keep the programs: their addresses are in code of Numba's, which does not say when it goes."""
 
 _ADDRESS = ir.IntType(8).as_pointer()
 _CALL = ir.FunctionType(ir.IntType(32), [_ADDRESS, _ADDRESS.as_pointer(), _ADDRESS.as_pointer()])
@@ -85,7 +87,7 @@ def _run(made: OfC) -> Any:
     takes, call, data = made.takes, made.function.call, made.function.data
 
     @intrinsic
-    def run(typing_context: Any, args: Any, results: Any) -> Any:
+    def run(typing_context: object, args: types.BaseTuple, results: types.BaseTuple) -> Any:
         if len(args) != len(takes):
             raise TypingError(f"{made.name} takes {len(takes)} arguments, got {len(args)}")
         for k, (given, spec) in enumerate(zip(args, takes, strict=True)):
@@ -93,7 +95,7 @@ def _run(made: OfC) -> Any:
                 why = " in C order: np.ascontiguousarray(x)" if isinstance(given, types.Array) else ""
                 raise TypingError(f"{made.name}: argument {k}: expected {spec}{why}, got {given}")
 
-        def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        def write(context: Any, builder: ir.IRBuilder, signature: object, values: Sequence[ir.Value]) -> Any:
             fits = cgutils.true_bit
             addresses = []
             for k, (given, spec) in enumerate(zip(args, takes, strict=True)):
@@ -125,7 +127,7 @@ def _run(made: OfC) -> Any:
     return run
 
 
-def _fits(given: Any, spec: Any) -> bool:
+def _fits(given: types.Type, spec: ArraySpec) -> bool:
     """Whether a value of a type of Numba's can be an argument of a spec: numbers are converted as arithmetic does."""
     wanted = from_dtype(spec.dtype)
     if isinstance(given, types.Array):
@@ -135,7 +137,7 @@ def _fits(given: Any, spec: Any) -> bool:
     return spec.shape == () and 0 <= rank[0] <= rank[1]
 
 
-def _listed(builder: Any, addresses: Sequence[Any]) -> Any:
+def _listed(builder: ir.IRBuilder, addresses: Sequence[Any]) -> Any:
     """The addresses, in an array on the stack."""
     listed = cgutils.alloca_once(builder, _ADDRESS, size=max(len(addresses), 1))
     for k, address in enumerate(addresses):

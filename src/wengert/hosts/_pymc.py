@@ -1,4 +1,4 @@
-"""What :mod:`wengert.hosts.pymc` makes, for which PyTensor is needed.
+"""This file makes the functions of :mod:`wengert.hosts.pymc`; it imports PyTensor.
 
 One op runs every :class:`LeafFunction`: its derivatives and its batches are the same op with the pullback, the
 pushforward and the batched function.
@@ -25,7 +25,7 @@ from wengert.hosts._leaf_functions import LeafFunction, LeafFunctions, is_inexac
 _ARRAYS = (Variable, np.ndarray, np.generic)
 
 
-class Run(Op):
+class WengertOp(Op):
     """Runs a leaf function of tensors of known shapes."""
 
     __props__ = ("f", "types")
@@ -39,20 +39,20 @@ class Run(Op):
     def make_node(self, *xs: Any) -> Apply:
         return Apply(self, [pt.as_tensor_variable(x) for x in xs], [t() for t in self.types])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         results, _ = self.f(*inputs)
         for y, storage, t in zip(results, output_storage, self.types, strict=True):
             storage[0] = y.astype(t.dtype, copy=False)
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Any) -> Any:
+    def infer_shape(self, fgraph: object, node: Apply, shapes: object) -> Any:
         return [tuple([pt.constant(n, dtype="int64") for n in t.shape]) for t in self.types]
 
     def L_op(self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Any:
-        wanted = [k for k, x in enumerate(inputs) if is_inexact(x.type)]
+        wanted = [k for k, x in enumerate(inputs) if is_inexact(x.type.dtype)]
         given = {
             k: ct
             for k, ct in enumerate(output_grads)
-            if is_inexact(self.types[k]) and not isinstance(ct.type, DisconnectedType)
+            if is_inexact(self.types[k].dtype) and not isinstance(ct.type, DisconnectedType)
         }
         pullback = self.f.pullback(wanted, list(given))
         found = _called(pullback, [*inputs, *given.values()], [inputs[k].type for k in wanted])
@@ -60,8 +60,8 @@ class Run(Op):
         return [cts[k] if k in cts else x.zeros_like(dtype="float64") for k, x in enumerate(inputs)]
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Any:
-        active = [k for k, dx in enumerate(eval_points) if dx is not None and is_inexact(inputs[k].type)]
-        numbers = [k for k, t in enumerate(self.types) if is_inexact(t)]
+        active = [k for k, dx in enumerate(eval_points) if dx is not None and is_inexact(inputs[k].type.dtype)]
+        numbers = [k for k, t in enumerate(self.types) if is_inexact(t.dtype)]
         pushforward = self.f.pushforward(active, numbers)
         along = [eval_points[k] for k in active]
         dys = dict(zip(numbers, _called(pushforward, [*inputs, *along], [self.types[k] for k in numbers]), strict=True))
@@ -71,11 +71,11 @@ class Run(Op):
 def _called(f: LeafFunction, xs: Sequence[Any], types: Sequence[TensorType]) -> list[Variable]:
     if not types:
         return []
-    return Run(f, tuple(types))(*xs, return_list=True)
+    return WengertOp(f, tuple(types))(*xs, return_list=True)
 
 
-@_vectorize_node.register(Run)
-def _vectorized(op: Run, node: Apply, *batched: Variable) -> Any:
+@_vectorize_node.register(WengertOp)
+def _vectorized(op: WengertOp, node: Apply, *batched: Variable) -> Any:
     """The node of a batch: all of it in one call, where its shape is known."""
     extra = [x.type.ndim - own.type.ndim for x, own in zip(batched, node.inputs, strict=True)]
     shapes = [x.type.shape[:n] for x, n in zip(batched, extra, strict=True)]
@@ -89,7 +89,7 @@ def _vectorized(op: Run, node: Apply, *batched: Variable) -> Any:
     f = op.f
     for _ in batch:
         f = f.batched([0 if n else None for n in extra])
-    return Run(f, tuple([TensorType(t.dtype, (*batch, *t.shape)) for t in op.types])).make_node(*xs)
+    return WengertOp(f, tuple([TensorType(t.dtype, (*batch, *t.shape)) for t in op.types])).make_node(*xs)
 
 
 def function(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,10 +1,12 @@
-"""What :mod:`wengert.hosts.torch` makes, for which PyTorch is needed.
+"""This file makes the functions of :mod:`wengert.hosts.torch`; it imports PyTorch.
 
 Among tensors one ``torch.autograd.Function`` runs every :class:`LeafFunction`: its ``backward`` and its ``jvp`` apply
 it again to the pullback and the pushforward, so PyTorch can differentiate these too. The other way, the derivative of a
 function of tensors is a function of tensors, so it is a primitive in its turn.
 """
 
+# Where the library is not installed pyright takes the module of its name in this folder for it.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import functools
@@ -17,6 +19,8 @@ import torch
 
 import wengert as wg
 from wengert.hosts._leaf_functions import LeafFunction, LeafFunctions
+
+Array = np.ndarray[Any, Any]
 
 
 class _Call:
@@ -49,7 +53,7 @@ class _Applied(torch.autograd.Function):
         return tuple([torch.from_numpy(r if r.flags.writeable else r.copy()) for r in results])
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
         call, *tensors = inputs
         ctx.call = call
         ctx.set_materialize_grads(False)
@@ -59,7 +63,7 @@ class _Applied(torch.autograd.Function):
         ctx.save_for_forward(*tensors)
 
     @staticmethod
-    def backward(ctx: Any, *cts: Any) -> Any:
+    def backward(ctx: Any, *cts: torch.Tensor | None) -> Any:
         call: _Call = ctx.call
         wanted = [k for k, is_wanted in enumerate(ctx.needs_input_grad[1:]) if is_wanted]
         given = {k: ct for k, ct in enumerate(cts) if ct is not None and ctx.are_inexact[k]}
@@ -72,7 +76,7 @@ class _Applied(torch.autograd.Function):
         return None, *[by_number[k].conj() if k in by_number else None for k in range(len(call.where))]
 
     @staticmethod
-    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+    def jvp(ctx: Any, _: None, *tangents: torch.Tensor | None) -> Any:
         call: _Call = ctx.call
         given = {call.where[k]: dx for k, dx in enumerate(tangents) if dx is not None and _is_inexact(dx)}
         results = [k for k, is_inexact in enumerate(ctx.are_inexact) if is_inexact]
@@ -81,7 +85,7 @@ class _Applied(torch.autograd.Function):
         return tuple([next(found) if is_inexact else None for is_inexact in ctx.are_inexact])
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, call: _Call, *tensors: Any) -> Any:
+    def vmap(info: object, in_dims: tuple[int | None, ...], call: _Call, *tensors: torch.Tensor) -> Any:
         axes: list[int | None] = [None] * len(call.leaves)
         for k, axis in zip(call.where, in_dims[1:], strict=True):
             axes[k] = axis
@@ -174,7 +178,7 @@ class _Pullback:
         """Nothing: what ``g`` reads is read at every call, so a compiled function need not watch it."""
         return {}
 
-    def __call__(self, ct: Any, y: Any, *xs: Any) -> Any:
+    def __call__(self, ct: Array | tuple[Array, ...], y: object, *xs: Array) -> Any:
         n = len(xs)
         if n not in self._known:
             types = lambda *xs: tuple([np.empty(x.shape, x.dtype) for x in xs[:n] if x.dtype.kind in "fc"])
@@ -209,12 +213,12 @@ def _pulled(g: Callable[..., Any], n: int, *given: torch.Tensor) -> tuple[torch.
 class _Writable:
     """The memory of a read-only array, as PyTorch wants it: it has no tensors that are read-only."""
 
-    def __init__(self, x: np.ndarray[Any, Any]) -> None:
+    def __init__(self, x: Array) -> None:
         self._x = x  # keeps the memory alive
         self.__array_interface__ = {**x.__array_interface__, "data": (x.ctypes.data, False)}
 
 
-def _tensor(x: Any) -> torch.Tensor:
+def _tensor(x: Array | float) -> torch.Tensor:
     array = np.asarray(x)
     if not array.flags.writeable:
         array = np.asarray(_Writable(array))

@@ -1,5 +1,7 @@
 """SciPy: a compiled program as a ``scipy.LowLevelCallable``, which SciPy's compiled code calls without Python."""
 
+# pyright takes this module itself for its library.
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 import ctypes

@@ -40,7 +40,7 @@ class CFunction(NamedTuple):
     program: Program
     """The program, whose ``tape`` says what it takes and returns."""
     owner: Any
-    """What keeps ``data`` valid: C code must not call after it has gone."""
+    """The object that keeps ``data`` valid: C code must not call after it has gone."""
     data: int
     call: int
     of_number: int

@@ -21,7 +21,7 @@ _WINDOW = ctypes.PYFUNCTYPE(
 
 
 def compiled(f: object, *example: object) -> CFunction:
-    return wg.compile(wg.trace(f)(*example)).c_function()  # type: ignore[arg-type]  # functions of any arguments
+    return wg.compile(wg.trace(f)(*example)).c_function()
 
 
 def doubles(*xs: float) -> ctypes.Array[ctypes.c_double]:
@@ -39,7 +39,7 @@ def test_a_function_that_there_is_not_is_a_key_error() -> None:
 def test_what_is_no_executable_or_array_is_refused(given: tuple[object, object]) -> None:
     executable = wg.compile(wg.trace(np.sin)(X)).executable
     with pytest.raises(TypeError):
-        _native.for_c(executable if given[0] == "executable" else given[0], given[1])  # type: ignore[arg-type]  # wrong on purpose
+        _native.for_c(executable if given[0] == "executable" else given[0], given[1])
 
 
 def test_references_are_given_back() -> None:

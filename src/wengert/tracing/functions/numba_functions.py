@@ -7,7 +7,7 @@ its place; functions of Numba's that it calls come here again. Globals are const
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,19 +20,27 @@ from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
 
+class _Compiled(Protocol):
+    """A function that Numba has compiled."""
+
+    __name__: str
+    py_func: Callable[..., Any]
+    signatures: Sequence[Sequence[Any]]
+    _can_compile: bool
+
+
 @intercepts("numba.core.registry:CPUDispatcher", AT_INSTANCE)
-def compiled(f: Any, *args: Any, **kwargs: Any) -> Any:
+def compiled(f: _Compiled, *args: Any, **kwargs: Any) -> Any:
     """The Python code of a function that Numba has compiled, where an argument is traced."""
     trace = current_trace()
     if trace is None or not holds_traced([*args, *kwargs.values()]):
         return NotImplemented
     if not f._can_compile:
         _check_signatures(trace, f, args)
-    python: Callable[..., Any] = f.py_func
-    return python(*args, **kwargs)
+    return f.py_func(*args, **kwargs)
 
 
-def _check_signatures(trace: Trace, f: Any, args: Sequence[Any]) -> None:
+def _check_signatures(trace: Trace, f: _Compiled, args: Sequence[Any]) -> None:
     """Raise if Numba, which was given the signatures of ``f``, would convert a traced argument, as Python does not."""
     for signature in f.signatures:
         dtypes = [np.dtype(str(getattr(t, "dtype", t))) for t in signature]
