@@ -47,6 +47,8 @@ COVERED = [
     row("tests/report/command/test_scripts.py", "the module is run in a process of its own", "__main__.py"),
     row("tests/solvers/test_whole.py", "calls, and what is counted of them, are seen in the context that they are in",
         "solvers/__init__.py", "solvers/calls.py", "solvers/tally.py"),
+    row("tests/hosts/test_exact.py", "the fits are those of the real libraries, which have an environment of their own",
+        "solvers/hosted.py"),
     row("tests/solvers/test_supplied.py", "each kind of derivative is supplied to a solver that takes it",
         "solvers/kinds.py"),
     row("tests/of_scipy/sparse/test_methods.py", "imports: each file's functions are tested in the file of its name",

@@ -69,7 +69,7 @@ class _Parameters(lmfit.Parameters):
             dict.__setitem__(self, name, parameter)
 
 
-def jacobian(residual: object) -> Callable[..., Any]:
+def jacobian(residual: object, strict: bool = False) -> Callable[..., Any]:
     def rows(r: Any) -> Any:
         r = np.ravel(r)
         return np.ravel(np.stack([r.real, r.imag], 1)) if np.iscomplexobj(r) else r
@@ -77,17 +77,17 @@ def jacobian(residual: object) -> Callable[..., Any]:
     def columns(found: Mapping[str, Any], outline: _Outline) -> Array:
         return np.stack([found[name] for name in outline.varied], 1)
 
-    return _Derivative(_function("jacobian", residual), rows, wg.jacobian, columns)
+    return _Derivative(_function("jacobian", residual), rows, wg.jacobian, columns, strict)
 
 
-def gradient(residual: object) -> Callable[..., Any]:
+def gradient(residual: object, strict: bool = False) -> Callable[..., Any]:
     def total(r: Any) -> Any:
         return np.sum(np.abs(r) ** 2) if np.size(r) > 1 else np.reshape(r, ())
 
     def entries(found: Mapping[str, Any], outline: _Outline) -> Array:
         return np.array([found[name] for name in outline.varied])
 
-    return _Derivative(_function("gradient", residual), total, wg.grad, entries)
+    return _Derivative(_function("gradient", residual), total, wg.grad, entries, strict)
 
 
 def _function(where: str, residual: object) -> Callable[..., Any]:
@@ -108,8 +108,9 @@ class _Derivative:
         taken: Callable[[Any], Any],
         derivative: Callable[[Any], Any],
         arranged: Callable[[Mapping[str, Any], _Outline], Array],
+        is_strict: bool,
     ) -> None:
-        self._residual = residual
+        self._residual, self._is_strict = residual, is_strict
         self._taken, self._derivative, self._arranged = taken, derivative, arranged
         self._programs: dict[_Outline, Any] = {}
 
@@ -134,7 +135,7 @@ class _Derivative:
             values = _Values({**varied, **fixed}, expressions, others)
             return taken(residual(_Parameters({name: values[name] for name in order}), *args, **kwargs))
 
-        return wg.jit(self._derivative(f))
+        return wg.jit(self._derivative(f), strict=self._is_strict)
 
 
 def _code(name: str, text: str) -> CodeType:

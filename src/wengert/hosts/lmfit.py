@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["gradient", "jacobian"]
 
 
-def jacobian(residual: object) -> Callable[..., Any]:
+def jacobian(residual: object, *, strict: bool = False) -> Callable[..., Any]:
     """Return the ``Dfun`` of ``lmfit.minimize`` by ``"leastsq"``, and the ``jac`` by ``"least_squares"``, compiled.
 
     Which parameters vary is asked at each call. A parameter with an expression is differentiated through it. lmfit
@@ -18,6 +18,7 @@ def jacobian(residual: object) -> Callable[..., Any]:
     ----------
     residual : the function that ``lmfit.minimize`` minimises, of ``lmfit.Parameters`` and other arguments; or an
         ``lmfit.Model``, whose ``fit`` takes the result in ``fit_kws``.
+    strict : raise where the residual cannot be compiled, as :func:`wengert.jit` does.
 
     Returns
     -------
@@ -44,15 +45,16 @@ def jacobian(residual: object) -> Callable[..., Any]:
     """
     from wengert.hosts import _lmfit
 
-    return _lmfit.jacobian(residual)
+    return _lmfit.jacobian(residual, strict)
 
 
-def gradient(residual: object) -> Callable[..., Any]:
+def gradient(residual: object, *, strict: bool = False) -> Callable[..., Any]:
     """Return the ``jac`` of ``lmfit.minimize`` by ``"bfgs"``, ``"lbfgsb"`` and other methods for one number, compiled.
 
     Parameters
     ----------
     residual : as for :func:`jacobian`. Of several residuals the sum of squares is meant, as in lmfit.
+    strict : as for :func:`jacobian`.
 
     Returns
     -------
@@ -75,4 +77,4 @@ def gradient(residual: object) -> Callable[..., Any]:
     """
     from wengert.hosts import _lmfit
 
-    return _lmfit.gradient(residual)
+    return _lmfit.gradient(residual, strict)

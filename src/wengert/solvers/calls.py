@@ -59,16 +59,27 @@ class FilledCall:
         self, f: Any, kind: DerivativeKind, args: Sequence[Any], kwargs: dict[str, Any] | None = None
     ) -> F | None:
         """Return the derivative of ``f``, to be called as ``f`` is, if it can be recorded for these arguments."""
-        if not callable(f):
+        if not callable(f) or _module_of(f).startswith(HOSTS):  # whose own function it is, around the user's
             return None
-        derivative = _kept(self.tally, f, kind)
+        return self.of(_kept(self.tally, f, kind), args, kwargs or {})
+
+    def of(self, derivative: Supplied, args: Sequence[Any], kwargs: dict[str, Any]) -> F | None:
+        """Return a derivative, to be called as its function is, if it can be recorded for these arguments."""
         tally = self.tally
-        if not derivative.is_ready(tally, args, kwargs or {}):
+        if not derivative.is_ready(tally, args, kwargs):
             if not derivative.why:
-                self._put_off.append(f)
+                self._put_off.append(derivative.f)
             return None
         tally.filled += 1
         return lambda *args, **kwargs: derivative.given(tally, *args, **kwargs)
+
+
+HOSTS = ("lmfit.", "iminuit.minuit")
+
+
+def _module_of(f: Any) -> str:
+    of_python = getattr(f, "__func__", f)
+    return str(getattr(of_python, "__module__", None) or type(f).__module__)
 
 
 @functools.lru_cache(maxsize=256)

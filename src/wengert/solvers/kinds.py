@@ -23,7 +23,7 @@ class DerivativeKind:
     ``of(f)`` returns the function of the same arguments that gives value and derivative, in terms of wengert;
     ``value(f)`` that of the value alone; ``evaluations(*args)`` how many evaluations finite differences take for one
     derivative, beside that of the value; ``differences(f, *args)`` is what they give. ``vector`` is the number of the
-    argument that is x; None: all but the first are numbers.
+    argument that is x; None: it is several.
     """
 
     of: Callable[[F], F]

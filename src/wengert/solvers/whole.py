@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ContextDecorator
 from types import FunctionType
 from typing import Any
 
-from wengert.solvers import calls, equations, flows, minima, squares  # noqa: F401  # these fill the table of calls
+from wengert.solvers import calls, equations, flows, hosted, minima, squares  # noqa: F401  # these fill the table of calls
 from wengert.solvers.imports import when_imported
 from wengert.solvers.tally import Tally
 from wengert.tracing.interception.standing import standing
@@ -19,9 +19,9 @@ from wengert.tracing.stack import current_trace
 class exact(ContextDecorator):  # called as a function is
     """Give the solvers that are called in a context exact derivatives in the place of finite differences.
 
-    It is for code that never asked: a call of ``scipy.optimize`` or ``scipy.integrate`` whose slot for a derivative is
-    empty gets one, recorded from the function that it is given. Values stay those of the function, called by Python.
-    Where it cannot be recorded the call goes on as it was written, and one
+    It is for code that never asked: a call of ``scipy.optimize`` or ``scipy.integrate``, of lmfit or iminuit, whose slot
+    for a derivative is empty gets one, recorded from the function that it is given. Values stay those of the function,
+    called by Python. Where it cannot be recorded the call goes on as it was written, and one
     :class:`~wengert.errors.FiniteDifferencesWarning` says why.
 
     Parameters
