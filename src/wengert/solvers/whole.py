@@ -19,7 +19,7 @@ from wengert.tracing.stack import current_trace
 class exact(ContextDecorator):  # called as a function is
     """Give the solvers that are called in a context exact derivatives in the place of finite differences.
 
-    It is for code that never asked: a call of ``scipy.optimize`` or ``scipy.integrate``, of lmfit or iminuit, whose slot
+    It is for code that never asked: a call of SciPy's solvers and integrators, of lmfit or iminuit, whose slot
     for a derivative is empty gets one, recorded from the function that it is given. Values stay those of the function,
     called by Python. Where it cannot be recorded the call goes on as it was written, and one
     :class:`~wengert.errors.FiniteDifferencesWarning` says why.
