@@ -23,6 +23,8 @@ def row(test: str, why: str, *sources: str) -> Row:
 
 
 COVERED = [
+    row("tests/runtime/test_machine_code.py", "a process forks while LLVM is loaded: they must all be there by then",
+        "codegen/locking.py"),
     row("tests/api/test_derivatives.py", "the functions that vjp and linearize return, with good and bad tangents",
         "api/linear.py"),
     row("tests/api/test_loops.py", "loops and branches refuse alike, as rows of one table, and lie within each other",

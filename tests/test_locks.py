@@ -29,7 +29,7 @@ def test_a_fork_while_another_thread_compiles() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with compiler._lock:
+        with compiler.LINKER:
             held.set()
             done.wait(0.2)
 

@@ -343,7 +343,7 @@ def test_code_that_is_dropped_while_another_thread_links_is_freed_later(folder: 
     held, go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with compiler._lock:
+        with compiler.LINKER:
             held.set()
             go_on.wait(30)
 

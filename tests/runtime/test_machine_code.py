@@ -28,7 +28,7 @@ def test_the_import_needs_no_llvmlite() -> None:
     done = child(
         "import sys, wengert; print([m for m in sys.modules if m.startswith(('llvmlite', 'wengert.codegen.'))])"
     )
-    assert eval(done.stdout) == ["wengert.codegen.cache_folder"]
+    assert eval(done.stdout) == ["wengert.codegen.locking", "wengert.codegen.cache_folder"]
 
 
 def test_without_llvmlite_numpy_answers_and_it_is_said_once() -> None:
@@ -112,3 +112,28 @@ def test_the_reason_and_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="there is no machine code here: llvmlite is not installed"):
         config.native = True
     assert not config.native
+
+
+@pytest.mark.machine_code("it is loaded when it is first made")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_forked_while_another_thread_loads_llvmlite_compiles() -> None:
+    """It would wait for ever for the end of an import that nobody goes on with."""
+    code = """
+import os, signal, threading, time
+import numpy as np, wengert as wg
+
+def forked() -> None:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(100)
+        os._exit(0 if wg.jit(np.cos)(0.0) == 1.0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+thread = threading.Thread(target=lambda: wg.jit(np.sin)(1.0))
+thread.start()
+for _ in range(3):
+    time.sleep(0.01)
+    forked()
+thread.join()
+"""
+    child(code)

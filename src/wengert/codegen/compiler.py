@@ -30,10 +30,10 @@ import llvmlite.binding as llvm
 from wengert import config
 from wengert._contexts import acquired
 from wengert.codegen import cache
+from wengert.codegen.locking import LINKER
 from wengert.codegen.loops import is_to_be_optimised
 from wengert.codegen.target import Target, host
 from wengert.codegen.vecmath import called
-from wengert.locks import lock
 
 
 class Refused(Exception):
@@ -55,7 +55,6 @@ class Code:
         finalize(self, _drop, library, linker).atexit = False
 
 
-_lock = lock()  # LLVM's linker is used by one thread at a time
 _codes: WeakValueDictionary[bytes, Code] = WeakValueDictionary()
 _recent: dict[bytes, Code] = {}
 """The kernels that were asked for last, in case functions are made, compiled and dropped in a loop: reading and linking
@@ -71,7 +70,7 @@ def _drop(library: llvm.ResourceTracker, linker: llvm.LLJIT) -> None:
     """Free a library; if another thread uses the linker now, that thread does so, or the next one. This may be called
     anywhere, when the last reference goes."""
     _dropped.append((library, linker))
-    with acquired(_lock) as is_acquired:
+    with acquired(LINKER) as is_acquired:
         if is_acquired:
             _free()
 
@@ -129,7 +128,7 @@ def key_of(kernel: Any, target: Target) -> bytes:
 
 def machine_code(kernels: Mapping[bytes, Callable[[str], str]], target: Target) -> dict[bytes, Code | str]:
     """Return for each key its code, or the reason why there is none. ``kernels[key](name)`` is the IR text."""
-    with _lock:
+    with LINKER:
         found: dict[bytes, Code | str] = {}
         missing = []
         for key in kernels:

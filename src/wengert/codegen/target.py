@@ -11,8 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 from wengert import config
+from wengert.codegen.locking import TARGET
 from wengert.errors import ConfigError, message
-from wengert.locks import lock
 
 MAX_LANES = 16
 
@@ -58,13 +58,10 @@ def target() -> Target:
     return _runnable(str(config.target)) if config.target else host()
 
 
-_lock = lock()  # LLVM has one of its own, which a fork would not leave free
-
-
 @cache
 def host() -> Target:
     """The processor that this process runs on."""
-    with _lock:
+    with TARGET:
         return _host()
 
 
@@ -89,7 +86,7 @@ def level(name: str) -> Target:
 
     features, vector_bytes = LEVELS[name]
     has = ",".join([f"+{feature}" for feature in features])
-    with _lock:
+    with TARGET:
         return Target(llvm.get_process_triple(), name, has, vector_bytes, "fma" in features)
 
 

@@ -10,6 +10,7 @@ import os
 from importlib.util import find_spec
 
 from wengert import config, extension
+from wengert.codegen.locking import LOADING
 from wengert.errors import ConfigError, message
 from wengert.runtime.plain import warn_slow
 
@@ -62,18 +63,19 @@ def was_told() -> None:
 def load() -> bool:
     """Import what makes machine code, and return whether that is there.
 
-    It is to be done before another thread needs it: a child that is forked during an import waits for ever for its end.
+    A fork waits for the end of it: a child that was forked while another thread imports would wait for ever itself.
     """
     if config.native and not _State.is_loaded:
-        try:
-            import llvmlite.binding  # noqa: F401  # for who imports it below
-        except (ImportError, OSError) as error:  # OSError: its library is there, and does not fit
-            _State.missing = f"llvmlite cannot be imported: {error}"
-            config.__dict__["native"] = False  # past the listener, which is for the user's wish
-            return False
-        from wengert.runtime import assemble  # noqa: F401
+        with LOADING:
+            try:
+                import llvmlite.binding  # noqa: F401  # for who imports it below
+            except (ImportError, OSError) as error:  # OSError: its library is there, and does not fit
+                _State.missing = f"llvmlite cannot be imported: {error}"
+                config.__dict__["native"] = False  # past the listener, which is for the user's wish
+                return False
+            from wengert.runtime import assemble  # noqa: F401
 
-        _State.is_loaded = True
+            _State.is_loaded = True
     return config.native
 
 

@@ -84,7 +84,6 @@ class TieredProgram:
             self.program = program  # last: another thread may be at it
             self._reference, self._thread = None, None
         elif self._spent >= BEGIN * self._price and self._thread is None and _processors() > 1:
-            machine_code.load()
             thread = threading.Thread(target=self._begin, name="wengert compiles")
             thread.start()
             self._thread = thread  # last: it may be interrupted before
