@@ -203,3 +203,15 @@ def test_a_primitive_is_compiled_as_one_step() -> None:
         value, gradient = both(scale * A)
         expected = wg.value_and_grad(lambda A: np.sum(np.linalg.solve(A, b)))(scale * A)
         assert np.allclose(value, expected[0]) and np.allclose(gradient, expected[1])
+
+
+def test_a_function_of_numpy_takes_another_rule_under_its_name_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    import wengert.autograd.numpy as anp
+
+    signed = lambda x: np.sign(x)
+    monkeypatch.setattr(anp, "signed", signed, raising=False)
+    defvjp(signed, lambda ans, x: lambda g: 5.0 * g)
+    named: Any = anp
+    assert ag.grad(lambda x: named.signed(x) + signed(x))(2.0) == 5.0
+    with pytest.raises(TypeError, match="is no primitive"):
+        defvjp(lambda x: x, lambda ans, x: lambda g: g)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -72,8 +73,8 @@ def unary_to_nary(unary_operator: F) -> F:
 
 def differentiable(x: object) -> Any:
     """Return an argument with its arrays of integers as floats, which autograd differentiates with respect to."""
-    if type(x) is np.ndarray:
-        return x.astype(float) if x.dtype.kind in "iub" else x
+    if type(x) is np.ndarray or type(x) is float:
+        return x.astype(float) if type(x) is np.ndarray and x.dtype.kind in "iub" else x
     leaves, treedef = leaves_of(x)
     for leaf in leaves:
         if isinstance(leaf, int | str | np.integer):
@@ -83,7 +84,7 @@ def differentiable(x: object) -> Any:
 
 def depends(ans: object) -> bool:
     """Return whether a result is a traced value, or holds one; warn as autograd does if not."""
-    if any(map(isbox, leaves_of(ans)[0])):
+    if isbox(ans) or any(map(isbox, leaves_of(ans)[0])):
         return True
     warnings.warn("Output seems independent of input.", stacklevel=3)
     return False
@@ -204,9 +205,28 @@ class primitive:
 
 # ------------------------------------------------------------------------------------------- the rules of primitives
 
-defvjp_argnums: F = lambda fun, vjpmaker: primitive_vjps.update({fun: vjpmaker})
 defjvp_argnums: F = lambda fun, jvpmaker: primitive_jvps.update({fun: jvpmaker})
 def_linear: F = lambda fun: defjvp_argnum(fun, lambda n, g, ans, args, kwargs: fun(*subval(args, n, g), **kwargs))
+
+
+def _replaced(fun: F) -> primitive:
+    """A function of NumPy's or SciPy's as a primitive, which stands in its place here from now on."""
+    own = primitive(fun)
+    found = [(m, key) for name, m in sys.modules.items() if name.startswith("wengert.autograd.") for key in vars(m)]
+    places = [(m, key) for m, key in found if vars(m)[key] is fun]
+    if not places:
+        raise TypeError(f"defvjp: {get_name(fun)} is no primitive, and no function of wengert.autograd.numpy or .scipy")
+    for module, key in places:
+        setattr(module, key, own)
+    return own
+
+
+def defvjp_argnums(fun: F, vjpmaker: F) -> None:
+    """Define the pullback of a primitive: ``vjpmaker(argnums, ans, args, kwargs)`` gives ``g -> cotangents``.
+
+    A function of NumPy's under its name in ``wengert.autograd.numpy`` becomes a primitive there.
+    """
+    primitive_vjps[fun if isinstance(fun, primitive) else _replaced(fun)] = vjpmaker
 
 
 def defvjp_argnum(fun: F, vjpmaker: F) -> None:

@@ -23,6 +23,7 @@ from wengert.autograd.core import (
 from wengert.autograd.core import make_jvp as _make_jvp
 from wengert.autograd.core import make_vjp as _make_vjp
 from wengert.errors import MissingRuleError
+from wengert.tracing.tracer import Tracer
 
 __all__ = ["checkpoint", "deriv", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian"]
 __all__ += [
@@ -60,7 +61,7 @@ def _gradient(fun: F, argnum: Argnum, op: str, error: str, of: F) -> F:
         if not depends(ans):
             vspace(ans)  # which raises for what is no vector
             return 0.0, ans
-        parts = leaves_of(ans)[0]
+        parts = [ans] if type(ans) is Tracer else leaves_of(ans)[0]
         if any(map(np.iscomplexobj, parts)) or (op != "elementwise_grad" and sum(map(np.size, parts)) != 1):
             raise TypeError(error)
         return sum([np.sum(part) if np.ndim(part) else part for part in parts]), ans

@@ -14,12 +14,21 @@ import wengert.autograd.numpy.linalg
 import wengert.autograd.numpy.random  # noqa: F401
 from wengert.autograd.core import *  # noqa: F403
 from wengert.autograd.core import Box as ArrayBox  # noqa: F401
-from wengert.autograd.core import F, leaves_of
+from wengert.autograd.core import F, leaves_of, wraps
 from wengert.autograd.spaces import ArrayVSpace, ComplexArrayVSpace  # noqa: F401
 
 for _name, _value in vars(_np).items():
     if not _name.startswith("_"):
         globals().setdefault(_name, _value)
+
+
+def _of_iterables(f: F) -> F:
+    """A function of a sequence of arrays, which may be any iterable, as autograd's may."""
+    return wraps(f)(lambda arrays, *args, **kwargs: f([*arrays], *args, **kwargs))
+
+
+for _name in ("concatenate", "stack", "vstack", "hstack", "column_stack"):
+    globals()[_name] = _of_iterables(getattr(_np, _name))
 
 numpy_version = __version__ = _np.__version__
 metadata: F = lambda A: (_np.shape(A), _np.ndim(A), _np.result_type(A), _np.iscomplexobj(A))
