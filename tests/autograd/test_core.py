@@ -213,5 +213,20 @@ def test_a_function_of_numpy_takes_another_rule_under_its_name_here(monkeypatch:
     defvjp(signed, lambda ans, x: lambda g: 5.0 * g)
     named: Any = anp
     assert ag.grad(lambda x: named.signed(x) + signed(x))(2.0) == 5.0
-    with pytest.raises(TypeError, match="is no primitive"):
-        defvjp(lambda x: x, lambda ans, x: lambda g: g)
+    twice = lambda x: 2 * x
+    defvjp(twice, lambda ans, x: lambda g: 5.0 * g)
+    assert ag.grad(twice)(1.0) == 2.0
+
+
+def test_results_that_are_integers_have_no_derivative() -> None:
+    @primitive
+    def largest(x: Any, y: Any) -> Any:
+        return np.max(x) * y, int(np.argmax(x))
+
+    defvjp(largest, lambda ans, x, y: lambda g: g[0] * y * (np.arange(x.size) == ans[1]))
+    defjvp(largest, lambda g, ans, x, y: (g[ans[1]] * y, 0))
+    x = np.array([1.0, 3.0, 2.0])
+    assert ag.grad(lambda x: largest(x, 2.0)[0])(x).tolist() == [0.0, 2.0, 0.0]
+    assert ag.make_jvp(lambda x: largest(x, 2.0)[0])(x)(np.ones(3)) == (6.0, 2.0)
+    with pytest.raises(NotImplementedError, match="JVP of largest wrt argnum 1 not defined"):
+        ag.make_jvp(lambda y: largest(x, y)[0])(2.0)(1.0)

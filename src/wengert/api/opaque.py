@@ -115,7 +115,9 @@ class OpaqueCall:
         return tuple(outs)
 
     def pull(self, ct: Any, y: object, *xs: Any) -> list[Any]:
-        given = self.vjp(*_several(ct), *_several(y), *xs)
+        ys = _several(y)
+        cts = [np.zeros(one.shape) if ct is None else ct for ct, one in zip(_several(ct), ys, strict=True)]
+        given = self.vjp(*cts, *ys, *xs)
         cotangents: list[Any] = [None] * len(xs)
         for j, g in zip(self.at, given, strict=True):
             cotangents[j] = g
@@ -143,23 +145,24 @@ class OpaqueCall:
         )
 
     def push(self, dxs: Sequence[Any], y: object, *xs: Any) -> Any:
-        ys, n = _several(y), self.results.num_leaves
-        moved = [j for j in self.at if dxs[j] is not None]
+        ys = _several(y)
+        moved = [(n, j) for (n, _), j in zip(self.where, self.at, strict=True) if dxs[j] is not None]
+        argnums, first, end = tuple(sorted({n for n, _ in moved})), len(moved), len(moved) + len(ys)
+        floats = [k for k, one in enumerate(ys) if one.dtype.kind in "fc"]
 
         def rule(*values: Any) -> tuple[Any, ...]:
-            tangents, ans = dict(zip(moved, values, strict=False)), self.results.unflatten(values[len(moved) :][:n])
-            xs = values[len(moved) + n :]
-            args, kwargs = self.arguments(xs)
-            moves = [
-                tangents.get(self.operands.index(k), 0.0) if k in self.operands else 0.0
-                for k in range(len(self.settings))
-            ]
-            gs = [self.treedef.unflatten(moves)[0][n] for n in self.argnums]
-            given = leaves_of(primitive_jvps[self.f](self.argnums, gs, ans, args, kwargs))[0]
-            return tuple([_like(a, g) for a, g in zip(values[len(moved) :][:n], given, strict=True)])
+            args, kwargs = self.arguments(values[end:])
+            moves: list[Any] = [0.0] * len(self.settings)
+            for (_, j), dx in zip(moved, values[:first], strict=True):
+                moves[self.operands[j]] = dx
+            gs = [self.treedef.unflatten(moves)[0][n] for n in argnums]
+            ans = self.results.unflatten(values[first:end])
+            given = leaves_of(primitive_jvps[self.f](argnums, gs, ans, args, kwargs))[0]
+            return tuple([_like(values[first + k], given[k]) for k in floats])
 
-        step = differentiable(rule, f"jvp of {self.name}", self.f_raw, lambda *v: v[len(moved) :][:n])
-        dys = step(*[dxs[j] for j in moved], *ys, *xs)
+        step = differentiable(rule, f"jvp of {self.name}", self.f_raw, lambda *v: [v[first + k] for k in floats])
+        given = dict(zip(floats, step(*[dxs[j] for _, j in moved], *ys, *xs), strict=True))
+        dys = tuple([given.get(k) for k in range(len(ys))])
         return dys if len(ys) > 1 else dys[0]
 
 

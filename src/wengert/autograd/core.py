@@ -175,9 +175,8 @@ class primitive:
     array([0.5, 0.5])
     """
 
-    _is_autograd_primitive = True
-
     def __init__(self, f_raw: F) -> None:
+        self._is_autograd_primitive = True  # as packages ask of what they find in autograd.numpy
         self.fun, self._makers = wraps(f_raw)(self).__wrapped__, dict[int, F | None]()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -210,14 +209,14 @@ def_linear: F = lambda fun: defjvp_argnum(fun, lambda n, g, ans, args, kwargs: f
 
 
 def _replaced(fun: F) -> primitive:
-    """A function of NumPy's or SciPy's as a primitive, which stands in its place here from now on."""
+    """A function of NumPy's or SciPy's as a primitive, which stands in its place here from now on.
+
+    Of any other function, which is traced through, autograd does not use a rule either.
+    """
     own = primitive(fun)
-    found = [(m, key) for name, m in sys.modules.items() if name.startswith("wengert.autograd.") for key in vars(m)]
-    places = [(m, key) for m, key in found if vars(m)[key] is fun]
-    if not places:
-        raise TypeError(f"defvjp: {get_name(fun)} is no primitive, and no function of wengert.autograd.numpy or .scipy")
-    for module, key in places:
-        setattr(module, key, own)
+    for module in [module for name, module in sys.modules.items() if name.startswith("wengert.autograd.")]:
+        for key in [key for key, value in vars(module).items() if value is fun]:
+            setattr(module, key, own)
     return own
 
 

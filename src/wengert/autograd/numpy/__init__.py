@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as _np
@@ -86,3 +87,7 @@ def repeat_to_match_shape(
     axes = range(len(shape)) if axis is None else _np.atleast_1d(axis) % len(shape)
     kept = [1 if k in axes else n for k, n in enumerate(shape)]
     return _np.zeros(shape, dtype) + _np.reshape(g, kept), _np.prod([shape[a] for a in axes], dtype=int)
+
+
+for _name in ("boxes", "jvps", "vjps", "vspaces", "wrapper"):
+    import_module(f"{__name__}.numpy_{_name}")  # which give on what stands above
