@@ -13,6 +13,7 @@ from wengert import config
 from wengert.errors import ConfigError
 from wengert.runtime import machine_code
 
+INSTALL = 'pip install "wengert[native]"'
 MISSING = "import sys; sys.modules['llvmlite'] = None\n"
 
 
@@ -75,6 +76,11 @@ def test_un_jitted_calls_say_it_when_machine_code_would_have_answered() -> None:
     assert done.stderr.count("PerformanceWarning: programs are run by NumPy") == 1
 
 
+def test_a_variable_that_asks_for_nothing_silences_nothing() -> None:
+    done = child(MISSING + "import wengert as wg\nwg.jit(lambda x: x)(1.0)", WENGERT_PURE="0")
+    assert done.stderr.count("PerformanceWarning") == 1 and INSTALL in done.stderr
+
+
 def test_machine_code_that_is_asked_for_and_cannot_be_is_an_error() -> None:
     code = """
 import wengert as wg
@@ -107,7 +113,7 @@ def test_the_reason_and_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "native", False)
     assert machine_code.why_none() and machine_code.remedy()
     monkeypatch.setattr(machine_code._State, "missing", "llvmlite is not installed")
-    monkeypatch.delenv("WENGERT_PURE", raising=False)
+    monkeypatch.setattr(machine_code, "_IS_FORCED", False)
     assert machine_code.why_none() == "llvmlite is not installed" and machine_code.remedy() == machine_code.needed()
     with pytest.raises(ConfigError, match="there is no machine code here: llvmlite is not installed"):
         config.native = True

@@ -7,6 +7,7 @@ program, and ``config.native`` is off. llvmlite is imported when machine code is
 from __future__ import annotations
 
 import os
+import re
 from importlib.util import find_spec
 
 from wengert import config, extension
@@ -15,12 +16,19 @@ from wengert.errors import ConfigError, message
 from wengert.runtime.plain import warn_slow
 
 INSTALL = 'pip install "wengert[native]"'
+BUILD = 'pip install --force-reinstall --no-binary wengert "wengert[native]"'
+"""The command where the wheel has no extension: it takes a C++ compiler."""
+
+
+_IS_FORCED = not {"1", "runtime", "_native"}.isdisjoint(re.split(r"[\s,]+", os.environ.get("WENGERT_PURE", "")))
+"""Whether the environment asks for the Python form of the runtime."""
 
 
 def _missing() -> str:
+    if _IS_FORCED:
+        return f"WENGERT_PURE is {os.environ['WENGERT_PURE']}"
     if not extension.is_compiled("_native"):
-        is_forced = os.environ.get("WENGERT_PURE", "")
-        return f"WENGERT_PURE is {is_forced}" if is_forced else "wengert is installed without its extension"
+        return "wengert is installed without its extension"
     return "" if find_spec("llvmlite") is not None else "llvmlite is not installed"
 
 
@@ -29,7 +37,7 @@ class _State:
 
     missing = _missing()
     """The reason why there cannot be any; empty if there can."""
-    is_wanted = config.native and not os.environ.get("WENGERT_PURE", "")
+    is_wanted = config.native and not _IS_FORCED
     """Whether nobody has said that there shall be none."""
     was_said = False
     """Whether the warning was given."""
@@ -45,14 +53,14 @@ def why_none() -> str:
 
 def needed() -> str:
     """Return the command that installs what machine code needs; empty if all is there, or if it is not wanted here."""
-    return INSTALL if _State.missing and not os.environ.get("WENGERT_PURE", "") else ""
+    if not _State.missing or _IS_FORCED:
+        return ""
+    return INSTALL if extension.is_compiled("_native") else BUILD
 
 
 def remedy() -> str:
     """Return what to do to have machine code."""
-    if os.environ.get("WENGERT_PURE", "") and not extension.is_compiled("_native"):
-        return "unset WENGERT_PURE"
-    return INSTALL if _State.missing else "unset WENGERT_NATIVE"
+    return "unset WENGERT_PURE" if _IS_FORCED else needed() or "unset WENGERT_NATIVE"
 
 
 def was_told() -> None:
@@ -85,8 +93,8 @@ def say_once() -> None:
         return
     _State.was_said = True
     warn_slow(
-        f"programs are run by NumPy, and not as machine code, which is faster: {_State.missing}. {INSTALL} has what is "
-        "needed; wengert.config.native = False, or WENGERT_NATIVE=0, says that this is meant"
+        f"programs are run by NumPy, and not as machine code, which is faster: {_State.missing}. {remedy()} has what "
+        "is needed; wengert.config.native = False, or WENGERT_NATIVE=0, says that this is meant"
     )
 
 
@@ -95,7 +103,7 @@ def _wish(is_native: object) -> None:
     _State.is_wanted = bool(is_native)
     if is_native and _State.missing:
         config.__dict__["native"] = False
-        raise ConfigError(message(f"config.native: there is no machine code here: {_State.missing}", tries=[INSTALL]))
+        raise ConfigError(message(f"config.native: there is no machine code here: {_State.missing}", tries=[remedy()]))
 
 
 config._listeners["native"] = _wish
