@@ -113,6 +113,8 @@ def conditional() -> Any:
     return np.zeros(3) if np.pi > 3 else np.ones(3)
 
 
+UNSURE = pytest.mark.needs_extension("the instruction does not tell for certain what it calls")
+
 USERS = [
     lambda: np.zeros(3),
     in_a_variable,
@@ -132,14 +134,14 @@ USERS = [
     lambda: eval("np.zeros(3)"),
     lambda: (lambda make=np.zeros: make(3))(),
     lambda: (np.zeros)(3),
-    lambda: list(map(np.zeros, [3])).pop(),
-    lambda: next(map(np.zeros, [3])),
-    lambda: {"zeros": np.zeros}["zeros"](3),
-    lambda: operator.methodcaller("zeros", 3)(np),
-    lambda: getattr(np, "zeros")(3),  # noqa: B009
+    pytest.param(lambda: list(map(np.zeros, [3])).pop(), marks=UNSURE),
+    pytest.param(lambda: next(map(np.zeros, [3])), marks=UNSURE),
+    pytest.param(lambda: {"zeros": np.zeros}["zeros"](3), marks=UNSURE),
+    pytest.param(lambda: operator.methodcaller("zeros", 3)(np), marks=UNSURE),
+    pytest.param(lambda: getattr(np, "zeros")(3), marks=UNSURE),  # noqa: B009
     lambda: list(map(np.ones, [3])).pop(),
     lambda: {"ones": np.ones}["ones"](3),
-    lambda: operator.methodcaller("linspace", 0.0, 1.0, 3)(np),
+    pytest.param(lambda: operator.methodcaller("linspace", 0.0, 1.0, 3)(np), marks=UNSURE),
     lambda: max([3], key=lambda n: 0) and functools.partial(np.full, 3)(1.0),
 ]
 

@@ -38,6 +38,7 @@ class Holder:
         self.rng = rng
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_a_captured_generator_is_drawn_from_at_every_call() -> None:
     rng, again = np.random.default_rng(1), np.random.default_rng(1)
     holder, table = Holder(rng), {"rng": rng}
@@ -47,6 +48,7 @@ def test_a_captured_generator_is_drawn_from_at_every_call() -> None:
     assert f.stats()["traces"] == 1 and not f.stats()["unrepeatable"]
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_a_generator_that_is_rebound_or_set_to_a_state_is_heeded() -> None:
     rng = np.random.default_rng(1)
     f = wg.jit(lambda x: x + rng.normal())
@@ -57,6 +59,7 @@ def test_a_generator_that_is_rebound_or_set_to_a_state_is_heeded() -> None:
     assert f(0.0) == np.random.default_rng(2).normal() and f.stats()["traces"] == 2
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_two_generators_of_one_state_are_drawn_from_in_turn() -> None:
     one = np.random.default_rng(3)
     two = np.random.Generator(one.bit_generator)
@@ -218,6 +221,7 @@ def test_a_state_was_read_before_the_draws_by_a_computed_name(name: str) -> None
     assert (stats["traces"], stats["plain"]) == (1, 3)
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_a_bit_generator_that_is_met_is_no_matter_to_the_generators_of_others() -> None:
     rng, bits = np.random.default_rng(3), np.random.PCG64(4)
     f = wg.jit(lambda x: x * rng.normal() * (bits.state["has_uint32"] + 1))
@@ -241,6 +245,7 @@ def test_an_error_of_the_functions_leaves_the_state_as_python_would() -> None:
     assert ours.bit_generator.state == numpys.bit_generator.state
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_what_numpy_refuses_is_refused_at_the_call_and_at_the_trace() -> None:
     rng = np.random.default_rng(0)
     f = wg.jit(lambda lam: rng.poisson(lam) * lam)
@@ -251,6 +256,7 @@ def test_what_numpy_refuses_is_refused_at_the_call_and_at_the_trace() -> None:
         wg.jit(lambda x: x + rng.normal(0.0, -1.0))(1.0)
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_without_jit_the_numbers_are_those_of_the_run() -> None:
     def loss(m: Any, s: Any, rng: Any) -> Any:
         return np.mean((rng.normal(m, s, size=50) - 1) ** 2 * rng.random(50))
@@ -264,6 +270,7 @@ def test_without_jit_the_numbers_are_those_of_the_run() -> None:
     assert compiled.stats()["traces"] == 1
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_a_mapped_function_draws_once_for_all_examples() -> None:
     """As Python runs it once; parameters of each example's own draw for each."""
     rng = np.random.default_rng(0)
@@ -280,6 +287,7 @@ def test_a_mapped_function_draws_once_for_all_examples() -> None:
         wg.vmap(lambda a: rng.gamma(a))(shapes)
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_a_generator_that_the_function_makes_gives_constants() -> None:
     f = wg.jit(lambda x: x * np.random.default_rng(5).normal(x, 1.0))
     for x in (1.0, 2.0):
@@ -289,6 +297,7 @@ def test_a_generator_that_the_function_makes_gives_constants() -> None:
         wg.jit(lambda a: np.random.default_rng(5).gamma(a), strict=True)(1.0)
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_derivatives_of_any_order_draw_once() -> None:
     ours, again = np.random.default_rng(4), np.random.default_rng(4)
     f = wg.jit(wg.hessian(lambda m, rng: np.sum(np.exp(rng.normal(m, 1.0, size=3)))))
@@ -298,6 +307,7 @@ def test_derivatives_of_any_order_draw_once() -> None:
     assert pullback(np.ones(3)) == pullback(np.ones(3)) == (pytest.approx(y.sum() / 2),)
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_a_tape_that_draws_is_a_program() -> None:
     ours, again = np.random.default_rng(4), np.random.default_rng(4)
     tape = wg.trace(lambda x: x + ours.random(4))(X)

@@ -199,6 +199,7 @@ def test_untraced_calls_are_as_without_a_trace(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ENTRIES if name not in OBJECTS])
+@pytest.mark.needs_extension("a stand-in is pickled, and inspected, as another object than its function")
 def test_what_is_asked_of_a_function_is_as_without_a_trace(name: str) -> None:
     """Its parameters and their defaults, its names, and how it is pickled."""
     asks: list[Any] = [
@@ -233,6 +234,7 @@ def test_defaults_of_keywords_are_those_of_the_function(name: str) -> None:
     assert all(a == b for a, b in zip(got, expected, strict=True) if b[0] == "gives")  # errors count the arguments
 
 
+@pytest.mark.needs_extension("methods and classes of C code are not intercepted")
 def test_the_table_has_what_this_covers() -> None:
     assert len(ENTRIES) > 140
     assert OWN.keys() - (OF_SCIPY.keys() if IS_OLDER else set()) <= TABLE.keys() | {"math.nextafter"}

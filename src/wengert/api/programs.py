@@ -8,9 +8,9 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from wengert import passes, tree
+from wengert import extension, passes, tree
 from wengert.api.named import F, P, R, function_name, made_by, title
-from wengert.errors import NotDifferentiableError, ShapeError, StructureError, message
+from wengert.errors import CaptureError, NotDifferentiableError, ShapeError, StructureError, message
 from wengert.expect import checked, given
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
@@ -69,12 +69,21 @@ def trace(f: Callable[P, Any]) -> Traced[P]:
             if any(type(x) is Aval for x in leaves):
                 return _recorded_abstractly(f, args, kwargs).tape
             whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))
+            if whole.environment.drew and not extension.is_compiled("_c_functions"):
+                raise drawn_once(function_name(f), whole.environment.drew)
             return number_guards(whole.tape)
         except Exception as error:  # any: it goes on, with a shorter traceback
             fold(error)
             raise
 
     return tape_of
+
+
+def drawn_once(f: str, drew: str) -> CaptureError:
+    """Return the error for a tape that would have the numbers of one run, where draws are not recorded."""
+    what = f"{f} draws random numbers ({drew}), which cannot be recorded without wengert's extension: a program of it "
+    tries = ["the numbers as an argument", "wg.jit, which calls the function itself, and draws at every call"]
+    return CaptureError(message(f"{what}would have the same ones at every call", tries=tries))
 
 
 @checked

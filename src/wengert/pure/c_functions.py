@@ -1,7 +1,7 @@
 """Functions of C answer for traced values: the Python form of wengert.tracing.interception._c_functions.
 
 The compiled module exchanges the C code of a function, of a class, of a setter. Here a function that modules hold has a
-stand-in there (:mod:`wengert.pure.stand_ins`). Methods of classes of C, setters and most classes are not enrolled; what
+stand-in there (:mod:`wengert.pure.stand_ins`). Methods of classes of C, classes and setters are not enrolled; what
 they do with a traced value is an error of the value's, and what they draw or write is found out when the trace ends.
 """
 
@@ -87,11 +87,6 @@ def setup(traced: type, asks: Callable[..., bool], libraries: set[str], is_traci
     _traced, _asks, _is_tracing = traced, asks, is_tracing
 
 
-_CLASSES = frozenset({"nditer"})
-"""The classes that have stand-ins. Most are asked for as the classes that they are: by ``isinstance``, by the dtypes of
-NumPy, by compiled modules as they are imported."""
-
-
 def _code_of(replacement: Any) -> Any:
     inner = getattr(replacement, "func", replacement) if isinstance(replacement, functools.partial) else replacement
     return getattr(inner, "__code__", None)
@@ -111,8 +106,8 @@ def enroll(callee: Any, replacement: Callable[..., Any], looks: int = 0, /) -> b
         if callee is not functools._lru_cache_wrapper:
             return False  # of f2py's: what they write is found later
         stand_ins.add_class(callee, one.answer)
-    elif not stand_ins.is_in_module(callee) or (isinstance(callee, type) and callee.__name__ not in _CLASSES):
-        return False
+    elif not stand_ins.is_in_module(callee) or isinstance(callee, type):
+        return False  # a class is asked for as the class that it is: by isinstance, as a dtype, by compiled modules
     else:
         stand_ins.add(callee, one.answer)
     _enrolled.append(one)

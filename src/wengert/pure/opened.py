@@ -153,9 +153,7 @@ class Opened(CountedContext):
             one.is_direct = True
         for one in trace.read_only.lent_traced:
             one._why_readonly = ""
-        for array in trace.read_only.lent:
-            if _lent.pop(id(array), None) is not None:
-                array.flags.writeable = True
+        _give_back([array for array in trace.read_only.lent if _lent.pop(id(array), None) is not None])
 
     def entered(self) -> Any:
         return self._trace
@@ -257,6 +255,20 @@ def lend(arrays: list[Any], array: Any, /) -> bool:
         _lent[id(array)] = array
         array.flags.writeable = False
     return False
+
+
+def _give_back(arrays: list[Any]) -> None:
+    """Make arrays writeable again: what a view is of has to be so before the view is."""
+    while arrays:
+        refused: list[Any] = []
+        for array in arrays:
+            try:
+                array.flags.writeable = True
+            except ValueError:
+                refused.append(array)
+        if len(refused) == len(arrays):
+            return  # what they are views of was made read-only by somebody else meanwhile
+        arrays = refused
 
 
 def is_lent(array: object, /) -> bool:

@@ -1,4 +1,4 @@
-"""Functions of C, and some classes, have stand-ins while a trace is open: other objects where modules hold them.
+"""Functions of C have stand-ins while a trace is open: other objects where modules hold them.
 
 Python cannot exchange the code of a function of C, as the compiled modules do. But most code finds such a function
 among the names of a module: ``math.sin``, ``np.zeros``, or in its own module, after ``from math import sin``. There a
@@ -11,6 +11,8 @@ so a traced value says there that it is none (``Tracer.__float__``, ``Tracer.__a
 
 from __future__ import annotations
 
+import copyreg
+import importlib
 import operator
 import os
 import sys
@@ -23,10 +25,6 @@ OWN_PACKAGES = ("wengert", "importlib", "_frozen_importlib")
 
 _STDLIB = os.path.join(os.path.dirname(os.__file__), "")
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-
-
-def _same(own: Any) -> Any:
-    return own
 
 
 class StandIn:
@@ -67,17 +65,7 @@ class StandIn:
         return self._own
 
     def __reduce__(self) -> Any:
-        return _same, (self._own,)
-
-    # Of a class:
-    def __instancecheck__(self, x: object) -> bool:
-        return isinstance(x, self._own)
-
-    def __subclasscheck__(self, cls: type) -> bool:
-        return issubclass(cls, self._own)
-
-    def __mro_entries__(self, bases: object) -> tuple[Any, ...]:
-        return (self._own,)
+        return self._own.__reduce__()  # by name, under which the stand-in is found
 
     @property
     def __class__(self) -> Any:
@@ -86,6 +74,10 @@ class StandIn:
     @property
     def __doc__(self) -> Any:
         return self._own.__doc__
+
+
+# As the functions that Cython compiles have it: the module of each, and not of the class.
+setattr(StandIn, "__module__", property(lambda self: self._own.__module__))  # noqa: B010  # which no type knows of
 
 
 def is_called_within() -> bool:
@@ -165,6 +157,9 @@ _latest: tuple[int, str] = (0, "")
 _users: list[ModuleType] = []
 """The modules of the program that the user works on, whose variables change while it runs; and what is imported now."""
 
+_classes: set[type] = set()
+"""The classes of the functions."""
+
 _looked_at: dict[str, ModuleType] = {}
 _is_put = False
 
@@ -172,6 +167,7 @@ _is_put = False
 def add(function: Callable[..., Any], answers: Callable[..., Any]) -> None:
     """Let ``answers(function, args, kwargs)`` be called in the place of ``function`` while a trace is open."""
     _stand_ins[id(function)] = StandIn(function, answers)
+    _classes.add(type(function))
     _looked_at.clear()
     if _is_put:  # the others are looked at before the next trace
         module = sys.modules.get(str(getattr(function, "__module__", None)))
@@ -181,6 +177,7 @@ def add(function: Callable[..., Any], answers: Callable[..., Any]) -> None:
 def add_class(cls: type, answers: Callable[..., Any]) -> None:
     """Let ``answers(object, args, kwargs)`` be called in the place of each object of a class that a module holds."""
     _of_classes[id(cls)] = lambda x: StandIn(x, answers)
+    _classes.add(cls)
     _looked_at.clear()
 
 
@@ -271,6 +268,24 @@ def _found_in(names: dict[str, Any]) -> dict[str, StandIn]:
     return places
 
 
+class ImportedModule:
+    """A module, in a pickle."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __reduce__(self) -> Any:
+        return importlib.import_module, (self.name,)
+
+
+def _reduced(function: Any) -> Any:
+    """Return how a function is pickled in whose place another object lies, which pickle would find under its name."""
+    if _stand_ins.get(id(function)) is None:
+        return function.__reduce__()
+    module = getattr(function, "__module__", None) or function.__self__.__name__
+    return getattr, (ImportedModule(module), function.__name__)
+
+
 def begin() -> None:
     """Put the stand-ins into their places, if they are not there."""
     global _is_put
@@ -278,6 +293,8 @@ def begin() -> None:
         return
     _is_put = True  # before it is done: then what was interrupted is undone
     _put(_look())
+    for cls in _classes:
+        copyreg.dispatch_table.setdefault(cls, _reduced)
 
 
 def _put(modules: Iterable[ModuleType]) -> None:
@@ -298,6 +315,9 @@ def end() -> None:
     global _is_put
     if not _is_put:
         return
+    for cls in _classes:
+        if copyreg.dispatch_table.get(cls) is _reduced:
+            del copyreg.dispatch_table[cls]
     for places in _places.values():
         places.take_back()
     _is_put = False

@@ -51,6 +51,7 @@ def outcome(read: Any, make: Any) -> Any:
 
 @pytest.mark.parametrize("make", MADE)
 @pytest.mark.parametrize("read", READERS)
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_the_bytes_of_an_array_made_inside_were_refused(read: str, make: str) -> None:
     found: list[Any] = []
 
@@ -62,6 +63,7 @@ def test_the_bytes_of_an_array_made_inside_were_refused(read: str, make: str) ->
     assert found == [outcome(READERS[read], MADE[make])]
 
 
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_bytes_of_python_numbers_are_pythons() -> None:
     def f(x: Any, n: Any) -> Any:
         assert (bytes(n), bytes([1, n])) == (b"\0\0", b"\1\2")
@@ -75,6 +77,7 @@ def test_bytes_of_python_numbers_are_pythons() -> None:
 
 
 @pytest.mark.parametrize("read", [name for name in READERS if name not in ("pickle", "base64", "extend")])
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_bytes_of_a_traced_value_were_refused_in_no_words(read: str) -> None:
     def f(x: Any) -> Any:
         READERS[read](x)
@@ -93,6 +96,7 @@ def test_a_traced_value_cannot_be_pickled() -> None:
         wg.grad(f)(X)
 
 
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_a_hash_of_a_captured_array_is_asked_again_where_it_changes() -> None:
     c = np.array([1, 2, 3])
 
@@ -114,6 +118,7 @@ def by_struct(y: Any) -> None:
 
 
 @pytest.mark.parametrize("write", [by_a_memoryview, by_struct])
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_a_write_through_a_buffer_would_be_lost(write: Any) -> None:
     def f(x: Any) -> Any:
         y = np.zeros(3)
@@ -171,6 +176,7 @@ def test_a_function_of_ctypes_that_wants_an_array() -> None:
 
 
 @pytest.mark.parametrize("take", [pickle.PickleBuffer, lambda a: (ctypes.c_double * 3).from_buffer(a)])
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_what_asks_as_numpy_does_is_refused_by_name(take: Any) -> None:
     def f(x: Any) -> Any:
         take(np.zeros(3))

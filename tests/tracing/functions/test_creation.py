@@ -525,6 +525,7 @@ CONVERSIONS = {
 @pytest.mark.filterwarnings("ignore:__array__ implementation")
 @pytest.mark.parametrize("cls", [Held, HeldOfOld])
 @pytest.mark.parametrize("convert", CONVERSIONS)
+@pytest.mark.needs_extension("a function that was kept elsewhere than in a module is called as it is")
 def test_an_object_whose_array_is_traced_was_refused(convert: str, cls: type[Held]) -> None:
     def f(x: Any) -> Any:
         y = x * 2

@@ -89,6 +89,7 @@ WITHOUT_TRACED: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("name", [*CALLS, *[f"{name}, untraced" for name in WITHOUT_TRACED]])
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_the_numbers_and_the_state_are_numpys(name: str) -> None:
     f = CALLS[name] if name in CALLS else WITHOUT_TRACED[name.removesuffix(", untraced")]
     ours, numpys, eager = (np.random.default_rng(3) for _ in range(3))
@@ -113,6 +114,7 @@ PATHS += ["pareto", "power", "triangular", "permutation", "permuted", "shuffle"]
 
 
 @pytest.mark.parametrize("name", PATHS)
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_the_derivative_is_that_of_the_path(name: str) -> None:
     """With the same numbers drawn again, the function is smooth."""
     f = lambda x: CALLS[name](np.random.default_rng(3), x)
@@ -137,6 +139,7 @@ def test_the_mean_of_implicit_derivatives_is_the_derivative_of_the_mean() -> Non
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_what_has_no_known_derivative_says_so(name: str) -> None:
     rng = np.random.default_rng(0)
     gradient = wg.grad(lambda x: np.sum(CALLS[name](rng, x)))
@@ -145,12 +148,14 @@ def test_what_has_no_known_derivative_says_so(name: str) -> None:
             g(X)
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_what_is_discrete_has_none() -> None:
     rng = np.random.default_rng(0)
     g = wg.jit(wg.grad(lambda x: np.sum(rng.poisson(x) * x)))
     np.testing.assert_array_equal(g(X), np.random.default_rng(0).poisson(X))
 
 
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_sizes_that_do_not_fit_are_refused_as_numpy_does() -> None:
     with pytest.raises(ValueError, match="shape mismatch"):
         wg.grad(lambda x: np.sum(np.random.default_rng(0).normal(x, 1.0, size=3)))(X)
@@ -161,6 +166,7 @@ def test_sizes_that_do_not_fit_are_refused_as_numpy_does() -> None:
 @pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # of what draws from the module's own generator
 @pytest.mark.parametrize("shape", [(3,), (3, 2), (4, 2, 2)])
 @pytest.mark.parametrize("legacy", [lambda: np.random.RandomState(0), lambda: np.random])
+@pytest.mark.needs_extension("what a generator of C code draws is not recorded: it is drawn at every call, or refused")
 def test_the_older_generators_shuffled_rows_twice(shape: tuple[int, ...], legacy: Callable[[], Any]) -> None:
     """They exchange views of rows, which are copies where the array is traced."""
 

@@ -53,6 +53,7 @@ def read_alone(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [scaled, added, swapped, returned, in_a_table, read_alone])
+@pytest.mark.needs_extension("what Fortran's code writes is found out when the trace ends")
 def test_what_compiled_code_writes_into_an_array_made_inside_was_lost(f: Any) -> None:
     differences = [(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
     for transform in (wg.value_and_grad, lambda f: wg.jit(wg.value_and_grad(f))):
@@ -61,6 +62,7 @@ def test_what_compiled_code_writes_into_an_array_made_inside_was_lost(f: Any) ->
         np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.needs_extension("what Fortran's code writes is found out when the trace ends")
 def test_a_captured_array_is_not_written_by_compiled_code() -> None:
     def f(x: Any) -> Any:
         blas.dscal(2.0, W)
@@ -107,6 +109,7 @@ WAYS = [scaled, in_a_table, in_a_table_outside, in_a_partial, by_map, by_a_name_
 
 
 @pytest.mark.parametrize("f", WAYS)
+@pytest.mark.needs_extension("what Fortran's code writes is found out when the trace ends")
 def test_what_fortran_wrote_was_lost_where_it_was_not_called_by_a_name(f: Any) -> None:
     for transform in (wg.grad, lambda f: wg.jit(wg.grad(f), strict=True)):
         assert transform(f)(X).tolist() == [0.0, 2.0, 4.0]
@@ -122,6 +125,7 @@ LARGE = np.ones(20_000)
 
 
 @pytest.mark.parametrize("f", [blas.dscal, TABLE["scale"], functools.partial(blas.dscal)])
+@pytest.mark.needs_extension("what Fortran's code writes is found out when the trace ends")
 def test_what_fortran_wrote_into_an_array_that_is_read_at_the_end_was_read(f: Any) -> None:
     def captures(x: Any) -> Any:
         y = (LARGE * x).sum()

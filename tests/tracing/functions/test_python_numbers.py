@@ -21,6 +21,7 @@ VALUES = [2.5, 3, True, np.float64(2.5), np.float32(1.5), np.int64(3), np.bool_(
 VALUES += [np.array([1.0, 2.0]), np.array([[1, 2], [3, 4]])]
 
 
+@pytest.mark.needs_extension("a function that was kept elsewhere than in a module is called as it is")
 def test_float_of_a_traced_value_is_a_step() -> None:
     for f in (lambda x: float(x) ** 2, lambda x: sum(map(float, [x, 1, x])) * x / 2, lambda x: float(x * x).real):
         assert wg.grad(f)(3.0) == pytest.approx((f(3 + 1e-6) - f(3 - 1e-6)) / 2e-6)
@@ -41,12 +42,14 @@ CLASSES = [np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.
 @pytest.mark.sampled(2, "many that are alike")
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.needs_extension("NumPy's classes of numbers are called as they are, and refuse traced values")
 def test_numpys_classes_convert(cls: Any, value: Any) -> None:
     f = lambda x: cls(x) if cls is not np.float16 else cls(x).astype(float)
     same(wg.jit(f)(value), np.asarray(f(value))[()])
     same(wg.jit(lambda x: cls([x, x]) * cls(1))(value), cls([value, value]) * cls(1))
 
 
+@pytest.mark.needs_extension("NumPy's classes of numbers are called as they are, and refuse traced values")
 def test_numpys_classes_keep_the_derivative() -> None:
     f = lambda x: np.float64(x) * x + np.float64([x, 2 * x]).sum()
     assert wg.grad(f)(2.0) == 7.0 == wg.jit(wg.grad(f))(2.0)

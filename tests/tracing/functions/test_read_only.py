@@ -78,6 +78,7 @@ def expected_of(write: Callable[[Any], None]) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("write", WRITES)
+@pytest.mark.needs_extension("that NumPy writes a read-only array is found out when the trace ends")
 def test_an_argument_that_is_not_differentiated_was_written_without_a_word(write: Callable[[Any], None]) -> None:
     b = B.copy()
     gradient, value = expected_of(write)
@@ -92,6 +93,7 @@ def test_an_argument_that_is_not_differentiated_was_written_without_a_word(write
 
 
 @pytest.mark.parametrize("write", WRITES)
+@pytest.mark.needs_extension("that NumPy writes a read-only array is found out when the trace ends")
 def test_a_large_captured_array_was_written_without_a_word(write: Callable[[Any], None]) -> None:
     """It is read at the end of the call, so what was read before the write would change."""
     b = np.zeros(wg.config.snapshot_bytes // 8 + 1)
@@ -103,6 +105,7 @@ def test_a_large_captured_array_was_written_without_a_word(write: Callable[[Any]
 
 
 @pytest.mark.parametrize("write", WRITES)
+@pytest.mark.needs_extension("that NumPy writes a read-only array is found out when the trace ends")
 def test_it_was_written_beside_other_threads(write: Callable[[Any], None]) -> None:
     done = threading.Event()
     other = threading.Thread(target=done.wait)
@@ -117,6 +120,7 @@ def test_it_was_written_beside_other_threads(write: Callable[[Any], None]) -> No
 
 
 @pytest.mark.parametrize("write", WRITES)
+@pytest.mark.needs_extension("that NumPy writes a read-only array is found out when the trace ends")
 def test_one_that_is_read_only_for_its_caller_was_written(write: Callable[[Any], None]) -> None:
     b = B.copy()
     b.flags.writeable = False
@@ -129,6 +133,7 @@ def test_one_that_is_read_only_for_its_caller_was_written(write: Callable[[Any],
     "replace",
     [lambda b: b.resize((2,), refcheck=False), lambda b: b.__setstate__((1, (3,), b.dtype, False, bytes(24)))],
 )
+@pytest.mark.needs_extension("that NumPy writes a read-only array is found out when the trace ends")
 def test_an_argument_was_given_other_memory(replace: Callable[[Any], None]) -> None:
     b = B.copy()
     with pytest.raises((wg.errors.MutationError, AttributeError), match=r"cannot be replaced|__setstate__"):
@@ -139,6 +144,7 @@ def test_an_argument_was_given_other_memory(replace: Callable[[Any], None]) -> N
 @pytest.mark.usefixtures("no_other_thread_writes")
 @pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # by the NumPys that deprecate it
 @pytest.mark.parametrize(("name", "new"), [("shape", (3, 1)), ("strides", (0,)), ("dtype", np.dtype(np.int64))])
+@pytest.mark.needs_extension("that NumPy writes a read-only array is found out when the trace ends")
 def test_an_argument_was_given_another_shape(name: str, new: Any) -> None:
     """And what looks at its memory so; a view is the function's own."""
     b = B.copy()

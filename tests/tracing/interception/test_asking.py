@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 from tests.tracing.interception.outcomes import in_another_thread
@@ -101,6 +102,7 @@ def asked() -> list[str]:
     return found
 
 
+@pytest.mark.needs_extension("Python code asks in every thread that calls a stand-in")
 def test_nothing_is_asked_in_a_thread_that_does_not_trace() -> None:
     """A call there cost up to seven times as much as without a trace: who calls was asked first, then who traces."""
     with opened(Trace("f")):
@@ -112,6 +114,7 @@ def test_nothing_is_asked_in_a_thread_that_does_not_trace() -> None:
     assert asked() == []
 
 
+@pytest.mark.needs_extension("Python code asks in every thread that calls a stand-in")
 def test_a_trace_that_another_thread_closes_is_counted_where_it_was_opened() -> None:
     def tracing() -> Iterator[None]:
         with opened(Trace("f")):

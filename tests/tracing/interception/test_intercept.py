@@ -88,6 +88,7 @@ def test_a_function_of_numpy_is_the_users_own() -> None:
     record(f, X)
 
 
+@pytest.mark.needs_extension("a function that was kept elsewhere than in a module is called as it is")
 def test_a_name_imported_before_makes_traced_arrays() -> None:
     """However the function got there: NumPy's own object is intercepted, not a name in its module."""
     table = {"z": zeros, "full": np.full}
@@ -125,6 +126,7 @@ def test_compiled_code_of_a_library_gets_numpys_own_arrays_by_whatever_name_it_i
 
 
 @pytest.mark.parametrize("index", [0, ...])
+@pytest.mark.needs_extension("NumPy's classes of numbers are called as they are, and refuse traced values")
 def test_what_the_class_of_arrays_makes_holds_traced_values(index: Any) -> None:
     def f(x: Any) -> Any:
         a = np.ndarray(3)
@@ -140,6 +142,7 @@ def test_what_the_class_of_arrays_makes_holds_traced_values(index: Any) -> None:
     np.testing.assert_allclose(wg.jit(wg.grad(f))(x), expected)
 
 
+@pytest.mark.needs_extension("NumPy's classes of numbers are called as they are, and refuse traced values")
 def test_the_class_of_arrays_takes_what_numpys_takes() -> None:
     memory = bytearray(np.arange(6.0).tobytes())
 
@@ -188,6 +191,7 @@ def addresses() -> list[Any]:
     return [address(np.zeros), address(np.array), np.ones.__code__, np.full.__code__, dict(vars(np))]
 
 
+@pytest.mark.needs_extension("addresses of C code are compared")
 def test_nothing_is_left_behind() -> None:
     own = addresses()
 
@@ -243,6 +247,7 @@ def test_what_somebody_else_has_put_there_stays(monkeypatch: pytest.MonkeyPatch)
     assert np.zeros is mine
 
 
+@pytest.mark.needs_extension("a stand-in is pickled, and inspected, as another object than its function")
 def test_functions_of_numpy_are_pickled_by_any_thread_while_a_trace_is_open() -> None:
     found: list[Any] = []
 
@@ -260,6 +265,7 @@ def test_functions_of_numpy_are_pickled_by_any_thread_while_a_trace_is_open() ->
     ] * 2
 
 
+@pytest.mark.needs_extension("what is changed, and how, is another")
 def test_the_inventory_says_of_each_how_it_is_changed_and_by_what() -> None:
     table = wg.interceptions()
     text = str(table).splitlines()
@@ -288,11 +294,14 @@ def test_what_would_be_wrong_without_it_is_not_switched_off() -> None:
     one.is_on = True
 
 
+OF_LISTS = pytest.mark.needs_extension("a ufunc is called as it is, and refuses a list of traced values")
+
+
 @pytest.mark.parametrize(
     ("name", "f"),
     [
-        ("numpy.ufunc", lambda x: np.square([x[0], x[1]])[0]),
-        ("numpy.ufunc", lambda x: np.add.reduce([x[0], x[1]])),
+        pytest.param("numpy.ufunc", lambda x: np.square([x[0], x[1]])[0], marks=OF_LISTS),
+        pytest.param("numpy.ufunc", lambda x: np.add.reduce([x[0], x[1]]), marks=OF_LISTS),
         ("numpy._ArrayFunctionDispatcher", lambda x: np.dot([x[0], x[1]], [1.0, 2.0])),
         ("math.sin", lambda x: math.sin(x[0])),
         ("float", lambda x: float(x[0])),
@@ -327,6 +336,7 @@ def test_nothing_is_intercepted_twice_under_one_name() -> None:
         intercepts("scipy.special:softmax")(lambda x: x)
 
 
+@pytest.mark.needs_extension("a function that was kept elsewhere than in a module is called as it is")
 def test_an_object_that_is_called_is_intercepted_by_itself() -> None:
     """As the functions that f2py makes: of its class no other is."""
     blas = scipy.linalg.blas
@@ -369,6 +379,7 @@ print(entering / tracing)
 """
 
 
+@pytest.mark.needs_extension("stand-ins are put into their places one by one")
 def test_entering_is_cheap() -> None:
     """A ratio, not a time: one entry costs less than what any trace costs besides. In a process of its own, since each
     module of SciPy's that is imported adds the functions of it that are exchanged."""

@@ -221,6 +221,7 @@ def steps_of(f: Callable[..., Any], steps: Steps, *args: Any) -> Recording:
     return record_call(f, [input_of(x) for x in args], name="f", steps=steps)
 
 
+@pytest.mark.needs_extension("the steps of earlier runs are not remembered")
 def test_the_same_steps_again_are_the_recording_of_before() -> None:
     """With the captured arrays of this run: programs that were made of the tape serve both."""
     holder: list[Any] = [np.ones(3)]
@@ -239,6 +240,7 @@ def test_the_same_steps_again_are_the_recording_of_before() -> None:
     assert steps_of(f, steps, np.ones(3)).programs is before.programs
 
 
+@pytest.mark.needs_extension("the steps of earlier runs are not remembered")
 def test_nothing_is_recorded_anew_in_a_call_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """No step of such a call is emitted by Python, be it of an operator, a function, a method, an index or a view."""
 
@@ -301,6 +303,7 @@ def f_of(x: Any, array: Any, number: float) -> Any:
     return np.sum(y * y[0])
 
 
+@pytest.mark.needs_extension("the steps of earlier runs are not remembered")
 def test_a_gradient_of_a_gradient_is_known_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     inner = wg.grad(lambda x: np.sum(np.sin(x) ** 2 * x[0]))
     steps = Steps()
@@ -324,6 +327,7 @@ A = np.random.default_rng(1).normal(size=(6, 6))
 
 
 @pytest.mark.parametrize("name", ONCE)
+@pytest.mark.needs_extension("the steps of earlier runs are not remembered")
 def test_functions_take_arrays_as_operands(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     steps, emitted = Steps(), list[str]()
     emit = Builder.emit

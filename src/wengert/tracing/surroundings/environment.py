@@ -60,6 +60,7 @@ from wengert.tracing.surroundings.parts import (
     functions_in,
     is_copyable,
     is_long,
+    is_recorded,
     is_sequence,
     is_told_by_identity,
     parts_of,
@@ -154,6 +155,8 @@ class Environment:
         self._memo: dict[int, Any] = {}
         self._globals: dict[int, dict[str, Any]] = {}
         self._trace: Trace | None = None
+        self.drew = ""
+        """The name of a generator, or its state, from which the run has drawn at once."""
 
     @property
     def is_closed(self) -> bool:
@@ -315,6 +318,7 @@ class Environment:
                 self.slots[k] = slot._replace(seen=MISSING)
                 self._count_change(slot.name)
                 if isinstance(slot.read, StateRead):
+                    self.drew = slot.name if is_recorded(slot.read.read()) else self.drew
                     why = f"the function changes {slot.name}: pass what it draws as an argument"
                     self._watching.reasons.give_up(why)
         self._trace = None

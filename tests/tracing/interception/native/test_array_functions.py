@@ -13,6 +13,7 @@ from wengert.tracing.interception import _array_functions, _opened
 from wengert.tracing.tracer import Tracer
 
 
+@pytest.mark.needs_extension("a ufunc is called as it is, and refuses a list of traced values")
 def test_it_is_set_up_once_and_by_types() -> None:
     with pytest.raises(TypeError):
         _array_functions.setup(1, type(np.sum), Tracer, print, set(), _opened.is_tracing, print)
@@ -45,6 +46,7 @@ def test_errors_of_numpy_are_its_own() -> None:
     assert wg.grad(f)(1.0) == 1.0
 
 
+@pytest.mark.needs_extension("a ufunc is called as it is, and refuses a list of traced values")
 def test_calls_are_released() -> None:
     """Arguments, keywords and results, of calls that are answered, that go on, and that fail."""
     numbers, keywords = [1.0, 2.0], {"axis": 0}

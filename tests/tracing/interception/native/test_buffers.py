@@ -24,6 +24,7 @@ class Holder:
 _buffers.lend_memory(Holder)
 
 
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_the_buffer_is_the_arrays() -> None:
     array: Any = np.arange(3.0)
     holder: Any = Holder(array)
@@ -33,6 +34,7 @@ def test_the_buffer_is_the_arrays() -> None:
     assert array[0] == 7.0
 
 
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_the_buffer_holds_the_array_and_lets_go_of_it() -> None:
     array: Any = np.arange(3.0)
     died = weakref.ref(array)
@@ -55,6 +57,7 @@ def test_what_is_no_memory_is_an_error() -> None:
         zlib.crc32(nothing)
 
 
+@pytest.mark.needs_extension("before Python 3.12 a class written in Python lends no memory")
 def test_who_asks_as_numpy_does_is_sent_on() -> None:
     holder: Any = Holder(np.arange(3.0))
     with pytest.raises(BufferError, match="no memory of its own"):

@@ -25,6 +25,7 @@ from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
 
+@pytest.mark.needs_extension("addresses of C code are compared")
 def test_the_code_is_the_functions_own_without_a_trace() -> None:
     """Nested and left by an exception."""
     own = [address(f) for f in (math.sin, math.hypot, math.log, hasattr)]
@@ -176,6 +177,7 @@ def test_a_process_forked_while_a_trace_is_open_traces_too() -> None:
     assert wg.grad(f)(0.5) == math.cos(0.5)
 
 
+@pytest.mark.needs_extension("classes and setters are not exchanged")
 def test_what_cannot_be_exchanged_is_said() -> None:
     assert _c_functions.enroll(object(), print) is False
     assert _c_functions.enroll(lambda: 0, print) is False

@@ -160,6 +160,7 @@ def test_an_argument_is_not_written_where_there_are_other_threads() -> None:
 
 
 @pytest.mark.usefixtures("no_other_thread_writes")
+@pytest.mark.needs_extension("that NumPy writes a read-only array is found out when the trace ends")
 def test_an_array_is_lent_where_no_other_thread_may_write_it() -> None:
     x, lent = np.ones(3), list[Any]()
     leave = threading.Event()
