@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "wengert"
-ROOMS = ("tracing/python/", "tracing/interception/")
-"""The folders that read the interpreter, and that change what it runs."""
+ROOMS = ("tracing/python/", "tracing/interception/", "pure/")
+"""The folders that read the interpreter, and that change what it runs; the last one where nothing is compiled."""
 
 OF_TEXT = "report/loops.py"
 """The file that finds loops and functions in the text of the user's files, by the documented syntax trees alone."""

@@ -19,6 +19,7 @@ from wengert.source import Source
 from wengert.tape import Aval, Capture, Tape, Var
 from wengert.tracing.decisions import MOST_PATHS, Decisions, number_of, too_many_paths
 from wengert.tracing.emit import wrap
+from wengert.tracing.functions.drawing import undrawn
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.lifting import capture_again, check_dtype, same_bytes
 from wengert.tracing.python.bytecode import code_of
@@ -98,7 +99,8 @@ def record_body(
     ``is_certain`` says that the body will run at least once. Then steps that read nothing but its surroundings may be
     done before the loop or branch."""
     run = lambda decisions: _run(name, f, avals, treedef, decisions, is_certain)
-    first, around = run(Decisions()), _Surroundings()
+    with undrawn(f):
+        first, around = run(Decisions()), _Surroundings()
     tape, inputs, written = first.recording.tape, first.recording.tape.inputs[: len(avals)], first.recording.written
     if not first.decisions.made:
         constants = [*[c.var for c in tape.captures], *tape.inputs[len(avals) :]]

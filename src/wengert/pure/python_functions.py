@@ -51,6 +51,8 @@ def setup(tracer: type, asks: Callable[[int, int, Any], bool], libraries: set[st
 def enroll(function: FunctionType, original: FunctionType, names: tuple[str, ...], n_positional_only: int, /) -> int:
     """Give a function a number. ``original`` keeps its own code, and ``names`` are those of its parameters that may be
     given by position."""
+    if not (isinstance(function, FunctionType) and isinstance(original, FunctionType) and isinstance(names, tuple)):
+        raise TypeError("enroll takes two functions written in Python, and a tuple of names")
     _functions.append(AskedFunction(function, original, names, n_positional_only))
     _answers.append(())
     return len(_functions) - 1

@@ -10,13 +10,16 @@ that the function has made. See :mod:`wengert.tracing.generators` for when it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from wengert import extension
 from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
 from wengert.ops.control import stop_gradient
 from wengert.ops.random import Drawing, OperandRef, draw, implicit
@@ -26,6 +29,7 @@ from wengert.tracing.callers import is_library, is_ours
 from wengert.tracing.emit import record, wrap
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import TABLE, intercepts, when_imported
+from wengert.tracing.interception.type_of import reached_of
 from wengert.tracing.lifting import lift
 from wengert.tracing.looking import evaluate
 from wengert.tracing.python.frames import calling_frame
@@ -82,13 +86,7 @@ def _answer(name: str, generator: np.random.Generator, *args: Any, **kwargs: Any
     if is_ours(frame):
         return NotImplemented
     if is_in_body():
-        raise UnsupportedFunctionError(
-            message(
-                f"Generator.{name} in the body of a loop or a branch would be drawn once, for all iterations",
-                trace.locate(),
-                tries=["numbers drawn before the loop, a row an iteration: scan(f, init, rng.normal(size=(n, ...)))"],
-            )
-        )
+        raise drawn_once(f"Generator.{name}", trace)
     generators = trace.run.generators
     is_followed = generators is not None and generators.has(generator)
     if generators is not None and id(generator) in generators.at_once and not is_library(frame):
@@ -117,6 +115,31 @@ def _answer(name: str, generator: np.random.Generator, *args: Any, **kwargs: Any
         kwargs["size"] = out.shape
     out[...] = _drawn(generator, name, args, kwargs)
     return out
+
+
+def drawn_once(what: str, trace: Trace | None) -> UnsupportedFunctionError:
+    """Return the error for a draw in a body, which is recorded once."""
+    return UnsupportedFunctionError(
+        message(
+            f"{what} in the body of a loop or a branch would be drawn once, for all iterations",
+            None if trace is None else trace.locate(),
+            tries=["numbers drawn before the loop, a row an iteration: scan(f, init, rng.normal(size=(n, ...)))"],
+        )
+    )
+
+
+@contextmanager
+def undrawn(body: Callable[..., Any]) -> Iterator[None]:
+    """Raise UnsupportedFunctionError if a generator that ``body`` reaches has been drawn from in this context, where
+    the draws themselves are not seen, since the extension is not there."""
+    found = [] if _IS_SEEN else reached_of(np.random.Generator, [body])
+    before = [pickle.dumps(one.bit_generator.state) for one in found]
+    yield
+    if any(pickle.dumps(one.bit_generator.state) != state for one, state in zip(found, before, strict=True)):
+        raise drawn_once("a random generator", current_trace())
+
+
+_IS_SEEN = extension.is_compiled("_c_functions")
 
 
 def _holds_tracer(x: Any) -> bool:

@@ -196,6 +196,16 @@ def _contents(cell: types.CellType) -> Any:
 
 def reached(roots: Iterable[Any]) -> tuple[list[types.FunctionType], list[type]]:
     """The functions that can be called by way of ``roots``, as far as names, cells and items tell; and the classes."""
+    return _visited(roots)[:2]
+
+
+def reached_of(cls: type, roots: Iterable[Any]) -> list[Any]:
+    """The objects of a class that are reached as those functions are."""
+    return [x for x in _visited(roots)[2] if isinstance(x, cls)]
+
+
+def _visited(roots: Iterable[Any]) -> tuple[list[types.FunctionType], list[type], list[Any]]:
+    """The functions and the classes that are reached, and all that was looked at on the way."""
     stack, seen = list(roots), dict[int, Any]()
     found: list[types.FunctionType] = []
     classes: list[type] = []
@@ -214,7 +224,7 @@ def reached(roots: Iterable[Any]) -> tuple[list[types.FunctionType], list[type]]
         elif isinstance(value, type) and _is_class_of_the_users(value):
             classes.append(value)
         stack.extend(_parts(value))
-    return found, classes
+    return found, classes, list(seen.values())
 
 
 def _is_class_of_the_users(cls: type) -> bool:
