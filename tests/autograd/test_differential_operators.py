@@ -145,3 +145,10 @@ def test_python_sees_values_while_it_is_differentiated() -> None:
 
     assert ag.grad(f)(3.0) == 3.0
     assert ag.grad(f)(0.5) == 1.0
+
+
+def test_the_value_of_a_box_is_a_constant_to_the_innermost_derivative_alone() -> None:
+    inner = ag.grad(lambda y: y * y._value)  # y
+    assert ag.grad(inner)(3.0) == 1.0
+    assert ag.grad(lambda x: ag.grad(lambda y: x * y * (x * y)._value)(2.0))(3.0) == 12.0  # 2 x², of x
+    assert ag.grad(lambda x: x * ag.grad(lambda y: y**2 * y._value)(2.0))(3.0) == 8.0

@@ -29,7 +29,23 @@ class Package(NamedTuple):
 PACKAGES = [
     Package("autograd", "autograd-1.9.1/tests", "."),
     Package("autograd-gamma", "autograd-gamma", "tests"),
+    Package("ceviche", "ceviche", "tests"),
+    Package("geomstats", "geomstats", "tests/tests_geomstats/test_geometry/test_hypersphere.py"),
+    Package("grcwa", "grcwa-0.1.2", "tests"),
+    Package("legume-gme", "legume_gme-1.0.3", "tests/test_gme_grad.py tests/test_primitives.py"),
+    Package("lifelines", "lifelines-0.30.3", "lifelines/tests/test_estimation.py -o addopts= -k 'Fitter and not Cox'"),
+    Package("lifetimes", "lifetimes", "tests/test_estimation.py"),
+    Package("mici", "mici-0.4.1", "tests"),
+    Package("pyerrors", "pyerrors", "tests -o addopts="),
+    Package(
+        "pymanopt", "pymanopt-2.2.1", "tests/manifolds tests/optimizers tests/backends/test_autograd.py -o addopts="
+    ),
+    Package("pymoo", "pymoo", "tests/gradients -o addopts="),
+    Package("reliability", "reliability-0.9.0", "tests"),
+    Package("sampyl-mcmc", "sampyl", "."),
+    Package("surpyval", "surpyval-0.25", "surpyval/tests/univariate/parametric -o addopts="),
 ]
+"""Folders with a version are sdists, the others checkouts: of packages whose sdist has no tests."""
 
 SECONDS = 600
 """For one side of a package; the tests that were not reached by either side are not counted."""

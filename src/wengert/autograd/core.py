@@ -17,13 +17,14 @@ from wengert.api.derivatives import jvp as _jvp
 from wengert.api.derivatives import vjp as _vjp
 from wengert.api.opaque import called, getval, is_active, leaves_of, primitive_jvps, primitive_vjps
 from wengert.autograd.spaces import SparseObject, VSpace, vspace  # noqa: F401  # names of autograd's core
+from wengert.tracing.looking import without_own_derivative
 from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
 
 F = Callable[..., Any]
 Argnum = int | Sequence[int]
 
-Tracer._value = property(getval)  # type: ignore[attr-defined]  # which nobody but users of autograd asks for
+Tracer._value = property(without_own_derivative)  # type: ignore[attr-defined]  # which nobody but users of autograd asks for
 
 # ------------------------------------------------------------------------------------ functions of many arguments
 
