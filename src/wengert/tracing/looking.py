@@ -254,9 +254,10 @@ def without_own_derivative(x: Tracer) -> Any:
     """Return the value of ``x`` as the enclosing traces know it: a constant to the trace that it belongs to, and to the
     others traced, if they have gone into it. In the outermost trace it is looked at."""
     around = [t for t in open_traces() if t.level < x._trace.level and t.concrete]
-    if not around or x.constant() is not None:
+    atom = x.atom()
+    if not around or type(atom) is Lit or x.constant() is not None:
         return x.as_python(x.look("_value"))
-    moved = _moved_out(x._trace, x.atom(), around[-1])
+    moved = _moved_out(x._trace, atom, around[-1])
     moved.is_scalar, moved.weak = x.is_scalar, x.weak
     return moved if moved._trace is not x._trace else x.as_python(x.look("_value"))
 
