@@ -11,7 +11,7 @@ from pathlib import Path
 
 FIRST = ("tape", "passes", "first_calls", "calls", "contract", "memory", "watching", "unrolled", "loops")
 LAST = ("gradbench", "workloads", "ratios", "rivals")  # what must be reached
-APART = ("npbench",)  # it needs a folder: make bench-npbench
+APART = ("npbench", "nist")  # they need a folder (make bench-npbench), and a package
 
 
 def in_order() -> list[str]:

@@ -33,18 +33,20 @@ class Outcome(NamedTuple):
 
 
 class _Calls:
-    """A profiler that counts the calls of functions of one file that Python runs."""
+    """A profiler that counts the calls of functions of one file that Python runs: of all, or of one name."""
 
-    def __init__(self, file: str) -> None:
-        self.file, self.count = file, 0
+    def __init__(self, file: str, name: str) -> None:
+        self.file, self.name, self.count = file, name, 0
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
-        self.count += event == "call" and frame.f_code.co_filename == self.file
+        if event == "call" and frame.f_code.co_filename == self.file:
+            self.count += self.name in ("", frame.f_code.co_name)
 
 
 @contextlib.contextmanager
-def _counted(file: str, is_wanted: bool) -> Iterator[_Calls]:
-    calls = _Calls(file)
+def counted(file: str, is_wanted: bool, name: str = "") -> Iterator[_Calls]:
+    """Count the calls of functions of a file, or of those of a name."""
+    calls = _Calls(file, name)
     before = sys.getprofile()
     if is_wanted:
         sys.setprofile(calls)
@@ -62,7 +64,7 @@ def run(name: str, *, is_exact: bool, is_eager: bool = False, counts: bool = Fal
     context: Any = wg.exact(quiet=True, eager=is_eager) if is_exact else contextlib.nullcontext()
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        with context as tally, _counted(str(path), counts) as calls:
+        with context as tally, counted(str(path), counts) as calls:
             start = time.process_time()
             exec(code, names)
             seconds = time.process_time() - start

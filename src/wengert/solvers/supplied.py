@@ -32,6 +32,7 @@ OFTEN = 8
 A_FEW, A_VARIABLE = 100, 60
 """Steps that a function may have for its recording to pay in one call of a solver, and more for each variable."""
 
+OF_DIFFERENCES = 5e-5  # s, that SciPy takes for one derivative by differences, beside the evaluations
 A_LOSS = 0.005  # s, that a derivative may take longer than twice what it saves
 
 _spent: dict[Any, float] = {}
@@ -178,7 +179,7 @@ class Supplied:
         if self._calls % (4 * OFTEN) == 0 and self.run.stats()["traces"] > self._calls // OFTEN + 2:
             self.why = "it takes a new path at nearly every point"
         elif self._calls >= 4 and not tally.eager:
-            differences = self._calls * saved * self._of_value_s
+            differences = self._calls * (saved * self._of_value_s + OF_DIFFERENCES)
             if self._seconds > 2 * differences + A_LOSS:
                 self.why = "they are faster: its derivative takes many steps, and its value few"
         if self.why:
