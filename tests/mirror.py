@@ -96,6 +96,8 @@ COVERED = [
         "passes/expand.py"),
     row("tests/optimize/test_optimisers.py", "arithmetic on trees is what optimisers are made of; and imports",
         "optimize/__init__.py", "optimize/trees.py"),
+    row("tests/optimize/test_minimisation.py", "what a solver sees of a tree and its bounds is seen in what it finds",
+        "optimize/vectors.py"),
     row("tests/drawing/test_svg.py", "imports: pictures are made by the names that it has", "drawing/__init__.py"),
     row("tests/graph/search/test_with_optuna.py", "imports: searches are called by the names that it has",
         "graph/search/__init__.py"),

@@ -1,4 +1,4 @@
-"""Optimisers as pure functions on trees, steps of training as one program, and SciPy's minimisers on trees."""
+"""Optimisers as pure functions on trees, steps of training as one program, and SciPy's solvers on trees."""
 
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from wengert.optimize.optimisers import (
     rmsprop,
     sgd,
 )
+from wengert.optimize.solving import least_squares, root
 from wengert.optimize.steps import step
 
 __all__ = [
@@ -30,7 +31,7 @@ __all__ = [
     # before and behind them
     "add_decay", "apply", "averaged", "chain", "clip_by_norm", "clip_by_value", "every", "schedules",
     # running them
-    "minimize", "step",
+    "least_squares", "minimize", "root", "step",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

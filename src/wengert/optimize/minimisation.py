@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 
 import wengert as wg
-from wengert.optimize.trees import of_arrays, of_reals
+from wengert.optimize.vectors import Packing
 
 Tree = Any
 Arrays = Any
@@ -71,21 +71,9 @@ def minimize(
     >>> found.x["a"].round(4), round(float(found.x["b"]), 4)
     (array([3., 3.]), -1.0)
     """
-    leaves, treedef = wg.tree.flatten(of_reals(of_arrays("minimize", "x0", x0)))
-    if not leaves:
-        raise wg.expect.refused("minimize", "x0", x0, "an array, or a tree of arrays, with a number at least")
-    shapes = [np.shape(x) for x in leaves]
-    ends = np.cumsum([np.size(x) for x in leaves])
-
-    def tree_of(vector: Any) -> Tree:
-        pieces = np.split(vector, ends[:-1]) if leaves else []
-        return wg.tree.unflatten(treedef, [p.reshape(s) for p, s in zip(pieces, shapes, strict=True)])
-
-    def vector_of(tree: Tree) -> Any:
-        return np.concatenate([np.ravel(x) for x in wg.tree.leaves(tree)])
-
+    packing = Packing("minimize", x0)
+    tree_of, start = packing.tree_of, packing.start
     of_vector = lambda vector, *rest: f(tree_of(vector), *rest)
-    start = np.concatenate([np.ravel(np.asarray(x, float)) for x in leaves])
     more: dict[str, Any] = {}
     name = method.lower()
     if name not in METHODS:
@@ -112,16 +100,7 @@ def minimize(
     if not np.isfinite(first):
         raise wg.errors.NonFiniteError(wg.errors.message(f"minimize: the function is {first} at the starting point"))
     if bounds is not None:
-        low, high = [wg.tree.flatten_up_to(treedef, of_arrays("minimize", "bounds", b), subtrees=False) for b in bounds]
-        for b, s in zip((*low, *high), 2 * shapes, strict=True):
-            wg.expect.fits("minimize", "bounds", b, "an array of x0", s)
-        spread = lambda side: np.concatenate(
-            [np.broadcast_to(np.asarray(b, float), s).ravel() for b, s in zip(side, shapes, strict=True)]
-        )
-        limits: Any = (spread(low), spread(high))
-        if not np.all(limits[0] <= limits[1]):
-            raise wg.errors.OptionError(wg.errors.message("minimize: bounds has a low above its high"))
-        more["bounds"] = scipy.optimize.Bounds(*limits)
+        more["bounds"] = packing.bounds(bounds)
     if callback is not None:
         more["callback"] = lambda x, *state: callback(tree_of(np.array(x)))
     result = scipy.optimize.minimize(
