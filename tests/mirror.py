@@ -161,6 +161,8 @@ COVERED = [
         "hosts/_jax.py"),
     row("tests/hosts/test_casadi.py", "what needs the library stands in a file of its own, which the other calls",
         "hosts/_casadi.py"),
+    row("tests/hosts/test_sparsity.py", "no library is needed, but the tests of hosts stand together",
+        "hosts/_sparsity.py"),
     row("tests/hosts/test_pymc.py", "what needs the library stands in a file of its own, which the other calls",
         "hosts/_pymc.py"),
     row("tests/hosts/test_numba.py", "with the library: what is called by its functions, and what they are when traced",

@@ -124,3 +124,60 @@ def test_a_branch_may_go_another_way_than_with_the_example() -> None:
 def test_what_casadi_has_no_matrix_for_is_refused(f: Any, example: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         function(f, example)
+
+
+# ----------------------------------------------------------------------------------------------------------- sparsity
+
+
+def banded(x: Any) -> Any:
+    return x[2:] * x[:-2] + x[1:-1]
+
+
+N = 30
+
+
+def test_patterns_of_jacobians_and_hessians_are_casadis_own() -> None:
+    x, at = ca.MX.sym("x", N), RNG.normal(size=N)
+    ours = function(banded, np.ones(N))
+    for of in (lambda y: ca.jacobian(y, x), lambda y: ca.hessian(ca.sumsqr(y), x)[0]):
+        mine, theirs = [ca.Function("f", [x], [of(f(x))])(at) for f in (ours, banded)]
+        assert mine.sparsity() == theirs.sparsity()
+        np.testing.assert_allclose(mine.full(), theirs.full(), rtol=1e-12, atol=1e-13)
+    whole = ours.jacobian()(at, 0)
+    assert whole.nnz() == 3 * (N - 2)
+    np.testing.assert_allclose(whole.full(), ca.Function("f", [x], [ca.jacobian(banded(x), x)])(at).full())
+
+
+def test_ipopt_gets_sparse_matrices() -> None:
+    n = 40
+    sizes = []
+    for objective, constraints in [
+        (function(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2), np.ones(n)), function(banded, np.ones(n))),
+        (lambda x: ca.sumsqr(x[1:] - x[:-1] ** 2), banded),
+    ]:
+        x = ca.MX.sym("x", n)
+        options = {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": 0}
+        problem = {"x": x, "f": objective(x), "g": constraints(x)}
+        solver = ca.nlpsol("s", "ipopt", problem, options)
+        found = solver(x0=0.9, lbg=-10, ubg=1.5)
+        pattern = solver.get_function("nlp_jac_g").sparsity_out(1), solver.get_function("nlp_hess_l").sparsity_out(0)
+        sizes.append(([p.nnz() for p in pattern], solver.stats()["iter_count"], np.array(found["x"]).ravel()))
+    assert sizes[0][:2] == sizes[1][:2]
+    np.testing.assert_allclose(sizes[0][2], sizes[1][2], rtol=1e-8)
+
+
+def test_a_pattern_that_holds_no_longer_is_an_error() -> None:
+    indices = np.arange(3)
+    x = ca.MX.sym("x", 4)
+    jacobian = ca.Function("j", [x], [ca.jacobian(function(lambda x: x[indices] ** 2, np.ones(4))(x), x)])
+    assert jacobian(np.ones(4)).nnz() == 3
+    indices[0] = 3
+    with pytest.raises(RuntimeError, match="the pattern of its Jacobian, which CasADi was told"):
+        jacobian(np.ones(4))
+
+
+def test_a_function_with_branches_is_dense_and_right() -> None:
+    x = ca.MX.sym("x", 3)
+    jacobian = ca.Function("j", [x], [ca.jacobian(function(lambda x: x if x[0] > 0 else x[::-1] * 2, X)(x), x)])
+    np.testing.assert_array_equal(jacobian(np.ones(3)).full(), np.eye(3))
+    np.testing.assert_array_equal(jacobian(-np.ones(3)).full(), 2 * np.eye(3)[::-1])

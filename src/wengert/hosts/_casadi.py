@@ -8,6 +8,7 @@ arrays, and so a callback of the same class, which can be asked for the same.
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.hosts._leaf_functions import LeafFunction
+from wengert.hosts._sparsity import Pattern, pattern
 
 _kept: list[Any] = []
 """All callbacks: CasADi's functions do not own them, and would call what is gone."""
@@ -29,9 +31,18 @@ Shape = tuple[int, ...]
 class _Callback(casadi.Callback):
     """A leaf function of arrays of given shapes."""
 
-    def __init__(self, name: str, f: LeafFunction, ins: Sequence[Shape], outs: Sequence[Shape]) -> None:
+    def __init__(
+        self,
+        name: str,
+        f: LeafFunction,
+        ins: Sequence[Shape],
+        outs: Sequence[Shape],
+        matrices: Sequence[Any] = (),
+        of: _Callback | None = None,
+    ) -> None:
+        """``matrices`` are the sparsities of results that are vectors of their elements; ``of``: what it derives."""
         casadi.Callback.__init__(self)
-        self._f, self._ins, self._outs = f, list(ins), list(outs)
+        self._f, self._ins, self._outs, self._matrices, self._of = f, list(ins), list(outs), list(matrices), of
         _kept.append(self)
         self.construct(name, {})
 
@@ -45,26 +56,60 @@ class _Callback(casadi.Callback):
         return casadi.Sparsity.dense(*_matrix(self._ins[k]))
 
     def get_sparsity_out(self, k: int) -> Any:
-        return casadi.Sparsity.dense(*_matrix(self._outs[k]))
+        return self._matrices[k] if self._matrices else casadi.Sparsity.dense(*_matrix(self._outs[k]))
 
     def has_eval_buffer(self) -> bool:
         return True
 
     def eval_buffer(self, arg: Sequence[memoryview | None], res: Sequence[memoryview | None]) -> int:
-        given = [np.zeros(s) if x is None else _of_columns(x, s) for x, s in zip(arg, self._ins, strict=True)]
+        given = [np.zeros(s[::-1]).T if x is None else _of_columns(x, s) for x, s in zip(arg, self._ins, strict=True)]
         results, _ = self._f(*given)
         for y, memory, shape in zip(results, res, self._outs, strict=True):
             if memory is not None:  # nobody asks for this one
                 _of_columns(memory, shape)[...] = y
+        self._check_patterns()
         return 0
+
+    @functools.cached_property
+    def _pattern(self) -> Pattern | None:
+        return None if self._matrices else pattern(self._f.f, self._ins)
+
+    def _check_patterns(self) -> None:
+        """Raise if a function is not the one any more of which CasADi was told what its Jacobian's pattern is."""
+        derived: list[_Callback] = [self]
+        while (of := derived[-1]._of) is not None:
+            derived.append(of)
+        told = [p for one in derived if (p := one.__dict__.get("_pattern")) is not None]
+        if told and not (all(p.holds() for p in told) and all(one._f.is_traced_once() for one in derived)):
+            raise wg.errors.CaptureError(
+                wg.errors.message(
+                    f"{derived[-1].name()}: what the function reads beside its arguments has changed, and so may have "
+                    "the pattern of its Jacobian, which CasADi was told",
+                    tries=["wg.hosts.casadi.function(...) anew", "an argument for what changes"],
+                )
+            )
+
+    def has_jac_sparsity(self, result: int, argument: int) -> bool:
+        return self._pattern is not None
+
+    def get_jac_sparsity(self, result: int, argument: int, *_: bool) -> Any:
+        assert self._pattern is not None
+        return _sparsity(_by_columns(self._pattern.blocks[result][argument], len(self._ins[argument])))
 
     def has_jacobian(self) -> bool:
         return True
 
     def get_jacobian(self, name: str, *_: Any) -> Any:
-        blocks = [(math.prod(y), math.prod(x)) for y in self._outs for x in self._ins]
-        made = _jacobian(self._f.f, len(self._ins))
-        return _Callback(name, LeafFunction(made, name), [*self._ins, *self._outs], blocks)
+        n_in, pairs = len(self._ins), [(y, x) for y in range(len(self._outs)) for x in range(len(self._ins))]
+        if self._pattern is None:
+            blocks = [(math.prod(self._outs[y]), math.prod(self._ins[x])) for y, x in pairs]
+            made = _jacobian(self._f.f, n_in, None)
+            return _Callback(name, LeafFunction(made, name), [*self._ins, *self._outs], blocks)
+        matrices = [self.get_jac_sparsity(*pair) for pair in pairs]
+        places = [(np.array(m.row()), np.array(m.get_col())) for m in matrices]
+        made = _jacobian(self._f.f, n_in, places)
+        lengths = [(m.nnz(),) for m in matrices]
+        return _Callback(name, LeafFunction(made, name), [*self._ins, *self._outs], lengths, matrices, self)
 
     def has_forward(self, n: int) -> bool:
         return True
@@ -85,7 +130,7 @@ class _Callback(casadi.Callback):
         linear = derivative(self._f, range(len(self._ins)), range(len(self._outs))).f
         made = _beside(linear, n, len(self._ins), len(self._outs), seeds)
         ins = [*self._ins, *self._outs, *[_beside_shape(s, n) for s in seeds]]
-        return _Callback(name, LeafFunction(made, name), ins, [_beside_shape(s, n) for s in results])
+        return _Callback(name, LeafFunction(made, name), ins, [_beside_shape(s, n) for s in results], (), self)
 
 
 def _matrix(shape: Shape) -> tuple[int, int]:
@@ -101,15 +146,24 @@ def _of_columns(memory: memoryview, shape: Shape) -> Array:
 # What is traced: functions of arrays, which hold the user's function and what is fixed.
 
 
-def _jacobian(f: Callable[..., Any], n_in: int) -> Callable[..., Any]:
-    """The blocks of the Jacobian, a row for each element of a result and a column for each of an argument."""
+def _jacobian(
+    f: Callable[..., Any], n_in: int, places: Sequence[tuple[Array, Array]] | None
+) -> Callable[..., tuple[Any, ...]]:
+    """The blocks of the Jacobian, a row for each element of a result and a column for each of an argument; of these
+    the elements at ``places``, rows and columns."""
 
     def blocks(*given: Any) -> tuple[Any, ...]:
         flat = lambda *xs: tuple(wg.tree.leaves(f(*xs)))
         found = wg.jacobian(flat, argnums=tuple(range(n_in)))(*given[:n_in])
-        return tuple([_by_columns(block, x.ndim) for row in found for block, x in zip(row, given[:n_in], strict=True)])
+        whole = [_by_columns(block, x.ndim) for row in found for block, x in zip(row, given[:n_in], strict=True)]
+        return tuple(whole if places is None else [b[at] for b, at in zip(whole, places, strict=True)])
 
     return blocks
+
+
+def _sparsity(matrix: Array) -> Any:
+    rows, columns = np.nonzero(matrix)
+    return casadi.Sparsity.triplet(*matrix.shape, rows.tolist(), columns.tolist())
 
 
 def _by_columns(block: Array, ndim: int) -> Array:
@@ -149,7 +203,7 @@ def _unstacked(stack: Array) -> Array:
 def function(f: Callable[..., Any], example: Sequence[Any], name: str | None) -> Any:
     called = re.sub(r"\W|^_+", "", name or getattr(f, "__name__", "")) or "wengert"
     leaf_function = LeafFunction(lambda *xs: f(*xs), called)
-    arrays = [np.asarray(x, float) for x in example]
+    arrays = [np.array(np.asarray(x, float).T, order="C").T for x in example]  # as CasADi gives them
     results, _ = leaf_function(*arrays)
     for what, xs in (("argument", arrays), ("result", results)):
         for k, x in enumerate(xs):

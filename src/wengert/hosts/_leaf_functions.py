@@ -38,6 +38,10 @@ class LeafFunction:
         results, treedef = wg.tree.flatten(self._compiled(*leaves))
         return [np.asarray(r) for r in results], treedef
 
+    def is_traced_once(self) -> bool:
+        """Return whether all calls were answered by one program, or there were none."""
+        return len(self._compiled.programs()) <= 1
+
     def pullback(self, active: Sequence[int], results: Sequence[int]) -> LeafFunction:
         """Return the function ``(*leaves, *cts) -> cotangents`` of the leaves ``active``, where ``cts`` are those of
         the results ``results``."""
