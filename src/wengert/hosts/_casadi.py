@@ -19,7 +19,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.hosts._leaf_functions import LeafFunction
-from wengert.hosts._sparsity import Pattern, pattern
+from wengert.hosts._sparsity import JacobianPattern, pattern
 
 _kept: list[Any] = []
 """All callbacks: CasADi's functions do not own them, and would call what is gone."""
@@ -71,7 +71,7 @@ class _Callback(casadi.Callback):
         return 0
 
     @functools.cached_property
-    def _pattern(self) -> Pattern | None:
+    def _pattern(self) -> JacobianPattern | None:
         return None if self._matrices else pattern(self._f.f, self._ins)
 
     def _check_patterns(self) -> None:

@@ -20,11 +20,11 @@ Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 MOST_BYTES = 500_000_000
-"""Of all values at once, for each element of the arguments. What takes more is taken for dense."""
+"""A function is taken for dense if all its values take more, for all elements of its arguments at once."""
 
 
-class Pattern(NamedTuple):
-    """What of a Jacobian can be other than zero."""
+class JacobianPattern(NamedTuple):
+    """The elements of a Jacobian that can be other than zero."""
 
     blocks: list[list[Array]]
     """bool[*y, *x] for each result y and each argument x."""
@@ -36,7 +36,7 @@ class Pattern(NamedTuple):
         return all(np.array_equal(now, then) for now, then in self.indices)
 
 
-def pattern(f: Callable[..., Any], shapes: Sequence[Shape]) -> Pattern | None:
+def pattern(f: Callable[..., Any], shapes: Sequence[Shape]) -> JacobianPattern | None:
     """Return the pattern of ``f``, which takes float64 of ``shapes``.
 
     None where nothing is known: ``f`` branches on values, or is too large.
@@ -61,7 +61,7 @@ def pattern(f: Callable[..., Any], shapes: Sequence[Shape]) -> Pattern | None:
         ]
         for y in found
     ]
-    return Pattern(blocks, [(c.array, c.array.copy()) for c in tape.captures if not c.var.aval.is_inexact])
+    return JacobianPattern(blocks, [(c.array, c.array.copy()) for c in tape.captures if not c.var.aval.is_inexact])
 
 
 def _passed_on(tape: wg.Tape) -> Callable[..., tuple[Array, ...]]:
@@ -72,7 +72,7 @@ def _passed_on(tape: wg.Tape) -> Callable[..., tuple[Array, ...]]:
         known: dict[Any, Any] = dict(zip(tape.inputs, inputs, strict=True))
         constants: dict[Any, Any] = {c.var: c.array for c in tape.captures if not c.var.aval.is_inexact}
         for instr in tape.instrs:
-            constants |= {a: a.value for a in instr.ins if hasattr(a, "value")}
+            constants |= {a: value for a in instr.ins if (value := getattr(a, "value", None)) is not None}
             if any(a in known for a in instr.ins):
                 given, fixed = [[of.get(a) for a in instr.ins] for of in (known, constants)]
                 for v, y in zip(instr.outs, _step(instr, given, fixed, rng), strict=True):
@@ -89,7 +89,7 @@ def _passed_on(tape: wg.Tape) -> Callable[..., tuple[Array, ...]]:
 def _step(
     instr: wg.edit.Instr, given: Sequence[Any], constants: Sequence[Any], rng: np.random.Generator
 ) -> Sequence[Any]:
-    """What each result of a step is passed on; ``given`` is what each operand is, None where that is nothing."""
+    """Return what each result of a step is passed on; ``given`` says it of each operand, None where that is nothing."""
     op, shapes = instr.op, [v.aval.shape for v in instr.outs]
     reached = [k for k, x in enumerate(given) if x is not None]
     if op.is_elementwise:
