@@ -408,6 +408,8 @@ class Environment:
             self.generators.put_back()
         for slot in self.slots:
             if isinstance(slot.read, StateRead) and not is_unchanged(slot):
+                # A look at a program ends here as well, which would else be kept with what was drawn for it.
+                self._watching.reasons.give_up(f"the function changes {slot.name}: pass what it draws as an argument")
                 slot.read.put(slot.seen)
 
     def _put_back(self) -> list[Slot]:
