@@ -54,6 +54,22 @@ def test_two_files_that_were_exchanged_are_not_run(folder: Path) -> None:
     assert not first.exists() and not second.exists()
 
 
+def test_files_are_reached_by_their_paths_where_no_folder_can_be_open(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under Windows, whose files have no modes either."""
+    monkeypatch.setattr(cache, "HAS_MODES", False)
+    folder.mkdir()
+    folder.chmod(0o777)
+    with cache.one_at_a_time(KEY), cache.noted("define i32 @k"):
+        cache.save(KEY, CODE)
+        assert len(list(folder.iterdir())) == 3
+    assert cache.read(KEY) == CODE and [file.name for file in folder.iterdir()] == [f"{KEY.hex()}.o"]
+    (folder / f"{KEY.hex()}.o").write_bytes(b"damaged")
+    assert cache.read(KEY) is None and not any(folder.iterdir())
+    assert cache._is_alive(os.getpid())  # nobody is asked by a signal, which would end him
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the platform does not say which files are open")
 def test_no_file_is_left_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a file is damaged, a pipe, or cannot be read, and where the folder is none."""

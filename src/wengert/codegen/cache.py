@@ -9,6 +9,8 @@
 * A file is written aside and renamed, so that others see all of it or nothing; it carries a checksum of its key and its
   code, and is thrown away if that is wrong: so is one that stands under the name of another. A folder that cannot be
   written is done without.
+* Windows has neither modes nor folders that are open: there the folder is trusted, which is the user's own unless
+  another one is named, and files are reached by their paths. (It has not run there.)
 * An LLVM that kills the process does so once: while kernels are compiled, their texts stand in a note in the folder. A
   later process that finds such a note, and its writer dead, first tries each of them in a separate process, and refuses
   the one that ends it.
@@ -16,7 +18,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -38,7 +39,20 @@ from wengert.codegen.cache_folder import cache_folder
 from wengert.codegen.target import Target
 from wengert.errors import CacheWarning, message
 
+if os.name == "posix":
+    import fcntl
+else:
+    import msvcrt
+
+HAS_MODES = os.name == "posix"
+"""Whether files have modes and owners, and folders can be open."""
+
 OTHERS_WRITE = S_IWGRP | S_IWOTH
+PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+OUR_OWN = PLAIN | getattr(os, "O_NOFOLLOW", 0)
+NEVER_WAIT = OUR_OWN | getattr(os, "O_NONBLOCK", 0)
+"""What a file is opened with, where the system has it: for this process alone; by no link; never to wait for a pipe."""
+
 PATIENCE = 10.0  # seconds that a process waits for another, which may have been stopped
 MAX_BYTES = 64 * 1024 * 1024  # a longer file is not kept: the longest kernels take a few MB
 
@@ -63,10 +77,19 @@ def _generator() -> tuple[tuple[str, int, int], ...]:
 
 
 class Folder(NamedTuple):
-    """A folder that is open: files are reached by the descriptor that was looked at, wherever the path leads later."""
+    """A folder that is open: files are reached by the descriptor that was looked at, wherever the path leads later.
+    Where the system has no such thing ``fd`` is None."""
 
     path: Path
-    fd: int
+    fd: int | None
+
+    def place(self, name: str) -> str | Path:
+        """Return what names a file, beside ``dir_fd=fd``."""
+        return name if self.fd is not None else self.path / name
+
+    def all(self) -> int | Path:
+        """Return what lists the files."""
+        return self.fd if self.fd is not None else self.path
 
 
 @contextmanager
@@ -77,7 +100,11 @@ def _opened(is_made: bool = False) -> Iterator[Folder | None]:
         with suppress(OSError):
             if is_made:
                 _make(path)
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            if HAS_MODES:
+                fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if path is not None and not HAS_MODES:
+        yield Folder(path, None) if path.is_dir() else None
+        return
     if path is None or fd is None:
         yield None
         return
@@ -97,7 +124,8 @@ def _make(path: Path) -> None:
 
 
 def _is_private(folder: Folder) -> bool:
-    """Return whether nobody else can put anything into the folder; warn if somebody can."""
+    """Return whether nobody else can put anything into the folder, which is open; warn if somebody can."""
+    assert folder.fd is not None
     stat = os.fstat(folder.fd)
     if not _is_ours(stat):
         _distrust(folder, f"belongs to user {stat.st_uid}", "a folder of your own")
@@ -148,7 +176,11 @@ def _distrust(folder: Folder, why: str, remedy: str, name: str = "") -> None:
 
 
 def _is_ours(stat: os.stat_result) -> bool:
-    return stat.st_uid == os.geteuid()
+    return not HAS_MODES or stat.st_uid == os.geteuid()
+
+
+def _can_others_write(stat: os.stat_result) -> bool:
+    return HAS_MODES and bool(stat.st_mode & OTHERS_WRITE)
 
 
 def _is_plain(stat: os.stat_result) -> bool:
@@ -162,7 +194,7 @@ def _is_plain(stat: os.stat_result) -> bool:
 def _read(folder: Folder, name: str) -> bytes | None:
     """Return what is in a file, or None if it cannot be trusted."""
     try:  # without waiting for the other end of a pipe
-        fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.fd)
+        fd = os.open(folder.place(name), os.O_RDONLY | NEVER_WAIT, dir_fd=folder.fd)
     except OSError:
         return None
     try:
@@ -172,7 +204,7 @@ def _read(folder: Folder, name: str) -> bytes | None:
         if not _is_ours(stat):
             _distrust(folder, f"belongs to user {stat.st_uid}", f"rm {folder.path / name}", name)
             return None
-        if stat.st_mode & OTHERS_WRITE:
+        if _can_others_write(stat):
             _distrust(folder, "can be written by others", f"chmod go-w {folder.path / name}", name)
             return None
         with suppress(OSError), open(fd, "rb", closefd=False) as file:
@@ -185,18 +217,18 @@ def _read(folder: Folder, name: str) -> bytes | None:
 def _write(folder: Folder, name: str, data: bytes) -> bool:
     """Make a file, whole or not at all, and return whether that went well. What is there and is not ours stays."""
     with suppress(FileNotFoundError):
-        stat = os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
+        stat = os.stat(folder.place(name), dir_fd=folder.fd, follow_symlinks=False)
         if not (S_ISREG(stat.st_mode) and _is_ours(stat)):
             return False
     aside = f"{name}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
-        fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder.fd)
+        fd = os.open(folder.place(aside), os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=folder.fd)
     except OSError:  # read-only: the next process compiles again
         return False
     try:
         with open(fd, "wb") as file:
             file.write(data)
-        os.rename(aside, name, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
+        os.replace(folder.place(aside), folder.place(name), src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
     except OSError:  # full
         _remove(folder, aside)
         return False
@@ -205,7 +237,7 @@ def _write(folder: Folder, name: str, data: bytes) -> bool:
 
 def _remove(folder: Folder, name: str) -> None:
     with suppress(OSError):
-        os.unlink(name, dir_fd=folder.fd)
+        os.unlink(folder.place(name), dir_fd=folder.fd)
 
 
 def _checksum(key: bytes, code: bytes) -> bytes:
@@ -241,7 +273,7 @@ SAVES_A_LOOK = 256
 def _bound(folder: Folder) -> None:
     """Drop what was written longest ago until the folder is within its bound."""
     files = []
-    with suppress(OSError), os.scandir(folder.fd) as entries:
+    with suppress(OSError), os.scandir(folder.all()) as entries:
         for entry in entries:
             with suppress(FileNotFoundError):  # another process drops files too
                 stat = entry.stat(follow_symlinks=False)
@@ -273,15 +305,25 @@ def one_at_a_time(key: bytes) -> Iterator[None]:
         fd = None
         if folder is not None:
             with suppress(OSError):
-                fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder.fd)
+                fd = os.open(folder.place(name), os.O_RDWR | os.O_CREAT | OUR_OWN, 0o600, dir_fd=folder.fd)
         try:
             if fd is not None:
                 _wait_for(fd)
             yield
         finally:
             if folder is not None and fd is not None:
+                if not HAS_MODES:  # where a file that is open cannot be removed
+                    os.close(fd)
                 _remove(folder, name)  # processes that wait for the lock find the kernel; a later one makes a new file
-                os.close(fd)
+                if HAS_MODES:
+                    os.close(fd)
+
+
+def _lock(fd: int) -> None:
+    if os.name == "posix":
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 
 
 def _wait_for(fd: int) -> None:
@@ -289,8 +331,8 @@ def _wait_for(fd: int) -> None:
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _lock(fd)
+        except (BlockingIOError, PermissionError):  # another process has it
             if time.monotonic() > end:
                 return
             time.sleep(0.005)
@@ -320,7 +362,7 @@ def suspects() -> frozenset[bytes]:
     """Return the kernels that processes which are dead were compiling when they ended."""
     found: set[bytes] = set()
     with _opened() as folder:
-        names = [] if folder is None else os.listdir(folder.fd)
+        names = [] if folder is None else os.listdir(folder.all())
         for name in names:
             pid, _, end = name.partition(".")
             if folder is None or not end.endswith("compiling") or not pid.isdecimal() or _is_alive(int(pid)):
@@ -331,6 +373,8 @@ def suspects() -> frozenset[bytes]:
 
 
 def _is_alive(pid: int) -> bool:
+    if not HAS_MODES:  # where os.kill would end the process, whatever the signal
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -116,7 +116,9 @@ def _linker(number: int) -> Any:
 
 def _give_back() -> None:
     """Return to the system the memory that LLVM has freed: glibc keeps it, in as many pieces as there were kernels."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none
+    trim = (
+        getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    )  # other C libraries have none
     if trim is not None:
         trim(0)
 
@@ -281,4 +283,4 @@ def survives(text: str) -> bool:
     child = subprocess.run(
         [sys.executable, "-c", code], input=text.encode(), capture_output=True, check=False, env=environment
     )
-    return child.returncode >= 0  # a negative one is the signal that ended it
+    return 0 <= child.returncode < 1 << 30  # a negative one is the signal that ended it; a large one is Windows' word

@@ -5,6 +5,7 @@
 // `make portable`.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,6 +20,9 @@
 #endif
 #include <windows.h>
 #include <malloc.h>
+#undef near // which are words of ours, and of no use to anybody
+#undef far
+#undef small
 #else
 #include <dlfcn.h>
 #include <pthread.h>
@@ -170,7 +174,17 @@ template <typename P> void store_released(P &place, P value) {
 #endif
 }
 
-// ------------------------------------------------------------------------------------------------ products of 64 bits
+// ---------------------------------------------------------------------------------------------------------- numbers
+
+// log |Γ(z)|, in any thread: C's own function writes a global variable on POSIX systems.
+inline double log_gamma_of(double z) {
+#if defined(_WIN32)
+    return std::lgamma(z);
+#else
+    int sign;
+    return ::lgamma_r(z, &sign);
+#endif
+}
 
 struct Wide {
     uint64_t high, low;

@@ -6,12 +6,12 @@ are handed a trial do not import it; :func:`study` does.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,9 +173,18 @@ def study(path: str | os.PathLike[str], *, retries: int = 3, **options: Any) -> 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Wait until no other process opens a study in this folder: two that make the same tables at once would fail."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    if os.name == "posix":
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        lock = partial(fcntl.flock, descriptor, fcntl.LOCK_EX)
+    else:  # Windows locks no folders, and has not been tried
+        import msvcrt
+
+        descriptor = os.open(folder / "wengert.lock", os.O_RDWR | os.O_CREAT)
+        lock = partial(msvcrt.locking, descriptor, msvcrt.LK_LOCK, 1)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock()
         yield
     finally:
         os.close(descriptor)

@@ -5,6 +5,7 @@
 // formulas are explained. Which side a series or fraction is taken on is chosen so that its terms have one sign, or
 // cancel little.
 #include "special.h"
+#include "../../native/platform.h"
 
 #include <cmath>
 #include <limits>
@@ -54,10 +55,7 @@ double polygamma(int n, double z) {
     return -(total + w + w / z + w * w * inner);
 }
 
-double log_gamma(double z) {
-    int sign;
-    return ::lgamma_r(z, &sign);
-}
+double log_gamma(double z) { return log_gamma_of(z); }
 
 // ψ(a) − ψ(a + b), also where the two are close.
 double psi_gap(double a, double b) {
