@@ -83,3 +83,23 @@ FORMS = extension.GROUPS["tracing"]  # of the other half tests/pure/test_native.
 def test_a_form_has_the_names_that_the_stub_declares(name: str) -> None:
     stub = extension._folder(name) / f"{name}.pyi"
     assert names_of(stub) <= names_of(extension.form(name))
+
+
+WITHOUT_LOCK = """
+import sys
+sys._is_gil_enabled = lambda: {}
+import wengert
+print(sorted(name for name in sys.modules if name.startswith("wengert._")))
+"""
+
+
+@pytest.mark.parametrize("forms", ["", "1"])
+def test_a_python_without_its_lock_is_refused_before_anything_could_switch_it_on(forms: str) -> None:
+    """As a free-threaded Python says it, which imports of compiled modules would change for the whole process."""
+    assert run(WITHOUT_LOCK.format(True), WENGERT_PURE=forms).stdout == "['wengert._contexts']\n"
+    refused = run(WITHOUT_LOCK.format(False), WENGERT_PURE=forms)
+    assert refused.returncode == 1 and refused.stdout == ""
+    assert refused.stderr.splitlines()[-1] == (
+        "ImportError: wengert needs Python's global lock (GIL), which this free-threaded Python runs without: start "
+        "Python with PYTHON_GIL=1 (or -X gil=1), or use the usual build of Python"
+    )

@@ -133,21 +133,23 @@ class _FormFinder(MetaPathFinder):
 
 
 def _refuse_without_gil() -> None:
-    """Raise ImportError where threads run Python code at the same time: the Python forms exchange other people's code
-    in several steps, and count on it that no other thread runs in between. (The compiled modules switch the lock on.)
+    """Raise ImportError where threads run Python code at the same time.
+
+    While a trace is open other people's code is exchanged in several steps, by the compiled modules too, which count on
+    it that no other thread runs in between. Importing those would switch the lock on for the whole process, unasked: so
+    this is looked at before.
     """
     is_on = getattr(sys, "_is_gil_enabled", None)
     if is_on is not None and not is_on():
         raise ImportError(
-            "wengert without its extension needs Python's global lock: start Python with PYTHON_GIL=1, or use the "
-            "usual build of Python"
+            "wengert needs Python's global lock (GIL), which this free-threaded Python runs without: start Python with "
+            "PYTHON_GIL=1 (or -X gil=1), or use the usual build of Python"
         )
 
 
+_refuse_without_gil()
 _python_forms: frozenset[str] = _look(_asked_for(environ.get("WENGERT_PURE", "")))
 
 if not any(isinstance(finder, _FormFinder) for finder in sys.meta_path):
     # Before the others: where a module's Python form is asked for, its compiled one may be there too.
     sys.meta_path.insert(0, _FormFinder())
-if _python_forms & set(GROUPS["tracing"]):
-    _refuse_without_gil()

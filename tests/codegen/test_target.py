@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -14,8 +15,9 @@ import wengert as wg
 from wengert import config, errors
 from wengert.codegen import compiler
 from wengert.codegen import target as processors
+from wengert.codegen.nests.emit import emit
 from wengert.codegen.nests.nest import Load, Nest, Operation, Store
-from wengert.codegen.target import LEVELS, host, lacking, level, target
+from wengert.codegen.target import AARCH64, LEVELS, host, lacking, level, target
 
 DOUBLED = Nest((4,), 1, 0, (Load("f8", (1,)),), (), (Operation("add", (0, 0), "f8"),), (Store(1, "f8", (1,)),))
 
@@ -75,6 +77,34 @@ def test_a_process_makes_code_for_the_level_it_is_told(name: str) -> None:
     used = {register for register, count in (c.split(":") for c in counts) if int(count)} - {"%xmm"}
     wide = {"x86-64-v2": set(), "x86-64-v3": {"%ymm", "vfmadd"}, "x86-64-v4": {"%ymm", "%zmm", "vfmadd", "vscalef"}}
     assert used == wide[name]
+
+
+def arm_assembly(nest: Nest) -> str:
+    """The assembly of a nest for 64-bit ARM, whatever this machine is."""
+    text = emit(nest, "kernel", AARCH64)
+    assert "llvm.x86" not in text
+    return compiler._machine(AARCH64).emit_assembly(compiler.llvm.parse_assembly(text))
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), [("f8", "2d"), ("f4", "4s")])
+def test_kernels_for_64_bit_arm_use_the_vectors_of_neon(dtype: str, lanes: str) -> None:
+    """Loads, arithmetic and stores are of whole registers."""
+    loads = tuple(Load(dtype, (1,)) for _ in range(3))
+    steps = Operation("multiply", (0, 1), dtype), Operation("add", (3, 2), dtype)
+    assembly = arm_assembly(Nest((1000,), 1, 0, loads, (), steps, (Store(4, dtype, (1,)),)))
+    for instruction in ("fmul", "fadd"):
+        assert re.search(rf"{instruction}\tv\d+\.{lanes}, v\d+\.{lanes}, v\d+\.{lanes}", assembly)
+    assert re.search(r"ld[rp]\tq\d+", assembly) and re.search(r"st[rp]\tq\d+", assembly)
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "log", "log1p", "expm1", "sin", "cos", "tan", "arctan", "tanh", "erf", "sqrt", "rint"]
+)
+def test_functions_are_written_for_neon(name: str) -> None:
+    """None names an instruction of x86-64, and each is made of vectors of two numbers."""
+    step = Operation(name, (0,), "f8")
+    assembly = arm_assembly(Nest((1000,), 1, 0, (Load("f8", (1,)),), (), (step,), (Store(1, "f8", (1,)),)))
+    assert len(re.findall(r"v\d+\.2d", assembly)) > 0
 
 
 def test_levels_are_data_that_asks_for_no_such_machine() -> None:

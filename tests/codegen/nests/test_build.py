@@ -173,7 +173,7 @@ def test_a_batch_of_products_and_a_large_one_are_shared_by_threads() -> None:
     assert nest.extents == (5, 64, 50, 40) and call.sizes == () and call.grain == 0
 
 
-@needs_fma
+@needs_wide
 def test_a_product_of_some_size_is_opened() -> None:
     """Its code is for any size; it runs whole."""
     x, y = np.arange(2000.0).reshape(40, 50) % 7, np.arange(4850.0).reshape(50, 97) % 5
