@@ -29,8 +29,17 @@ CORE = ("tests/tracing/test_*.py", "tests/ad", "tests/test_by_hand.py", "tests/r
 """The tests of what depends most on the versions of Python and NumPy: how a function is recorded, and derivatives; and
 of the report's page, whose parts are files beside the code."""
 
-MACHINE_CODE = ("tests/codegen", "tests/acceptance/test_native*.py")
-"""The tests of what depends on the processor."""
+EMULATED = (
+    "tests/test_by_hand.py",
+    "tests/ad/test_forward.py",
+    "tests/ad/test_reverse.py",
+    "tests/codegen/test_target.py",
+    "tests/codegen/test_lapack.py",
+    "tests/codegen/nests/test_build.py",
+    "tests/codegen/specs",
+    "tests/codegen/vecmath",
+)
+"""The part of the core tests, and of those of machine code, that is run emulated: there a second is half a minute."""
 
 
 def lowest(requirements: list[str]) -> list[str]:
@@ -81,7 +90,7 @@ def _without_compilers(python: Path) -> dict[str, str]:
 def main(arguments: list[str]) -> None:
     chosen = [a for a in arguments if not a.startswith("--")]
     kind = "pure" if "--pure" in arguments else "aarch64" if "--aarch64" in arguments else "linux"
-    core = (*CORE, *MACHINE_CODE) if kind == "aarch64" else CORE
+    core = EMULATED if kind == "aarch64" else CORE
     paths = chosen or [path.relative_to(ROOT) for pattern in core for path in sorted(ROOT.glob(pattern))]
     is_here = "--here" in arguments
     python = Path(sys.executable) if is_here else installed(kind, "--oldest" in arguments)

@@ -12,7 +12,7 @@
 `pure`
     The wheel without an extension, which runs on every platform.
 
-A wheel that is longer than 2 MB, that carries sources of C++, or that lacks a module is an error. Those in dist/ are
+A wheel that is longer than 2 MiB, that carries sources of C++, or that lacks a module is an error. Those in dist/ are
 compressed once more (`packed.py`). Wheels are kept in .venv-wheels until what goes into them has changed. This is run
 by any Python that pyproject.toml names, so it imports the standard library alone. The wheels of the other systems are
 built where these run: .github/workflows/release.yml.
@@ -37,7 +37,7 @@ from tools import aarch64
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / ".venv-wheels"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
-MAX_BYTES = 2_000_000
+MAX_BYTES = 2 << 20
 
 KINDS = ("linux", "pure", "aarch64")
 PURE = ("-C", "wheel.cmake=false", "-C", "wheel.py-api=py3")
@@ -113,7 +113,7 @@ def built(kind: str = "linux") -> Path:
             run("aarch64", *pip, *options, env={**os.environ, **env})
             made = _repaired(python, _last(made), folder)
         else:
-            run("built", *pip)
+            run("built", *pip, "-C", "cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON")
             made = _repaired(python, _last(made), folder) if sys.platform == "linux" else _last(made)
         check(made, kind, source)
         copy(made, folder)
