@@ -44,19 +44,13 @@ class System(NamedTuple):
 MACOS = ("-target", "aarch64-macos")
 WINDOWS = ("-target", "x86_64-windows-gnu", "-include", str(ROOT / "tools" / "portable.h"))
 # Its headers are not here: those of MinGW are read, which want a compiler that says that it is like GCC.
-DIALECT = (
-    "-fms-compatibility",
-    "-fms-compatibility-version=19.40",
-    "-fms-extensions",
-    "-fgnuc-version=13.1",
-    "-U_MSC_VER",
-)
+DIALECT = ("-fms-extensions", "-fms-compatibility", "-fms-compatibility-version=19.40", "-fgnuc-version=13.1")
 SYSTEMS = {
     "gcc": System("g++"),
     "clang": System("clang++"),
     "macos": System("zig", MACOS, "macosx_11_0_arm64"),
     "windows": System("zig", WINDOWS, "win_amd64"),
-    "msvc": System("zig", (*WINDOWS, *DIALECT), "win_amd64"),
+    "msvc": System("zig", (*WINDOWS, *DIALECT, "-U_MSC_VER"), "win_amd64"),
 }
 
 
