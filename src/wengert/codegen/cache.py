@@ -51,7 +51,7 @@ OTHERS_WRITE = S_IWGRP | S_IWOTH
 PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 OUR_OWN = PLAIN | getattr(os, "O_NOFOLLOW", 0)
 NEVER_WAIT = OUR_OWN | getattr(os, "O_NONBLOCK", 0)
-"""What a file is opened with, where the system has it: for this process alone; by no link; never to wait for a pipe."""
+"""Flags of files, where the system has them: for this process alone; not by a link; without waiting for a pipe."""
 
 PATIENCE = 10.0  # seconds that a process waits for another, which may have been stopped
 MAX_BYTES = 64 * 1024 * 1024  # a longer file is not kept: the longest kernels take a few MB
