@@ -21,6 +21,17 @@ def test_calls_of_one_kind_are_one_op() -> None:
     del opaque.primitive_vjps[f]
 
 
+def test_a_derivative_is_made_once_and_reads_the_rule_at_every_call() -> None:
+    f = lambda x: x * 2.0
+    gradient = wg.grad(lambda x: opaque.called(f, f, (x,), {}))
+    for factor in (2.0, 3.0, 4.0):
+        opaque.primitive_vjps[f] = lambda argnums, ans, args, kwargs, factor=factor: lambda g: [g * factor]
+        assert gradient(1.0) == factor and gradient(1.5) == factor
+    opaque.primitive_jvps[f] = lambda argnums, gs, ans, args, kwargs: 10.0 * gs[0]
+    assert wg.jvp(lambda x: opaque.called(f, f, (x,), {}), (1.0,), (1.0,))[1] == 10.0
+    del opaque.primitive_vjps[f], opaque.primitive_jvps[f]
+
+
 def test_the_cache_of_calls_is_bounded() -> None:
     f = lambda x, n: x * n
     for n in range(opaque.MOST_CALLS + 10):

@@ -63,13 +63,15 @@ def called(f: F, f_raw: F, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     types = tuple(
         [(np.shape(x), x.dtype if hasattr(x, "dtype") else type(x)) for x in map(leaves.__getitem__, operands)]
     )
-    key = (f, treedef, operands, active, types, tuple(map(_key, settings)))
+    key = (f, f in primitive_jvps, treedef, operands, active, types, tuple(map(_key, settings)))
     call = _calls.get(key)
     if call is None:
         if len(_calls) >= MOST_CALLS:
             _calls.clear()
         call = _calls[key] = OpaqueCall(f, f_raw, treedef, operands, active, settings)
-    outs = call.step(*[leaves[k] for k in operands])
+    # Numbers as arrays: as numbers of Python's they would be part of the tape, and each call have another.
+    given = [leaves[k] for k in operands]
+    outs = call.step(*[np.asarray(x) if type(x) in (float, complex) else x for x in given])
     return call.results.unflatten(outs)
 
 
@@ -191,7 +193,7 @@ def _step(f: F, name: str, of: F, type: F | None = None) -> Primitive[..., Any]:
         return f(*values)
 
     step.__name__, step.__module__ = name, getattr(of, "__module__", None) or "__main__"
-    return Primitive(step, type)
+    return Primitive(step, type, has_fixed_rules=True)
 
 
 def differentiable(f: F, name: str, of: F, like: F) -> Primitive[..., Any]:

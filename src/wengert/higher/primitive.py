@@ -128,7 +128,10 @@ class Primitive(Generic[P, R]):
     hashable settings, handed to the function and its rules.
     """
 
-    def __init__(self, f: Callable[P, R], type_rule: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, f: Callable[P, R], type_rule: Callable[..., Any] | None = None, *, has_fixed_rules: bool = False
+    ) -> None:
+        """``has_fixed_rules``: see :class:`~wengert.ops.op.Op`."""
         update_wrapper(self, f)
         self.__name__: str = getattr(f, "__name__", "primitive")
         self._f: Callable[..., Any] = f
@@ -149,6 +152,7 @@ class Primitive(Generic[P, R]):
             batch=self._batched,
             is_variadic=True,
             is_stable=False,
+            has_fixed_rules=has_fixed_rules,
             may_vary=not str(getattr(f, "__module__", "")).startswith("wengert."),  # ours depend on operands alone
         )
 

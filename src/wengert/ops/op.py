@@ -145,6 +145,8 @@ class Op:
     is_stable: bool = True
     """The rules are fixed, so a tape of the same structure has the same derivative: false for the user's primitives,
     whose rules may read anything, and may be defined anew."""
+    has_fixed_rules: bool = False
+    """The rules do the same steps whenever they are called, be the op stable or not: a derivative is made once."""
     has_derived_partials: bool = False
     """The partials are made by reverse mode from a tape, and take ``nan_safe=`` as that does."""
     expansion: Callable[..., Any] | None = None

@@ -61,6 +61,11 @@ def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:
     return tape
 
 
+def _has_fixed_rules(tape: Tape) -> bool:
+    """Whether a derivative of ``tape`` is the same whenever it is made."""
+    return all(instr.op.is_stable or instr.op.has_fixed_rules for instr in tape.instrs)
+
+
 def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
     """The program of the transformed tape, from the cache if a tape of this structure and these lines was seen.
 
@@ -81,7 +86,7 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
     numbers = tuple([number.get(c.var, -1) for c in needed.captures])
     hollow = tuple([c if k < 0 else without_data(c) for c, k in zip(needed.captures, numbers, strict=True)])
     program = TieredProgram(needed.replace(captures=hollow), numbers)
-    if all(instr.op.is_stable for instr in tape.instrs):
+    if _has_fixed_rules(tape):
         with _lock:
             _programs[key] = program
             while len(_programs) > config.max_programs:
@@ -109,7 +114,7 @@ def execute(
     program = recording.programs.get(transforms)
     if program is None:
         program = program_for(without_guards(tape), transforms)
-        if all(instr.op.is_stable for instr in tape.instrs):
+        if _has_fixed_rules(tape):
             recording.programs[transforms] = program
     arrays = [
         x if type(x) is np.ndarray else concrete(x, v.aval.dtype)
@@ -135,7 +140,7 @@ def _spliced(trace: Trace, recording: Recording, transforms: tuple[Transform, ..
         joint = transformed(tape, transforms)
         numbers = {c.var: k for k, c in enumerate(tape.captures)}
         joint = joint.replace(captures=tuple([without_data(c) if c.var in numbers else c for c in joint.captures]))
-        if all(instr.op.is_stable for instr in tape.instrs):
+        if _has_fixed_rules(tape):
             recording.programs[key] = joint
     atoms = [lift(trace, x, v.aval.dtype) for x, v in zip(values, joint.inputs, strict=True)]
     present = {c.var: c._replace(array=array) for c, array in zip(tape.captures, recording.captured, strict=True)}
