@@ -12,13 +12,14 @@ so a traced value says there that it is none (``Tracer.__float__``, ``Tracer.__a
 from __future__ import annotations
 
 import copyreg
+import functools
 import importlib
 import operator
 import os
 import sys
 from collections.abc import Callable, Iterable
-from types import FrameType, ModuleType
-from typing import Any
+from types import FrameType, MethodType, ModuleType
+from typing import Any, NamedTuple
 
 OWN_PACKAGES = ("wengert", "importlib", "_frozen_importlib")
 """Packages whose modules keep NumPy's functions and Python's."""
@@ -98,14 +99,30 @@ _FORMS = frozenset(
 )
 
 
+class MethodStandIn(StandIn):
+    """A stand-in that becomes a method, as what ``functools.lru_cache`` makes does."""
+
+    __slots__ = ()
+
+    def __get__(self, of: object, cls: type | None = None) -> Any:
+        return self if of is None else MethodType(self, of)
+
+
 def own(x: Any) -> Any:
-    """Return the function that ``x`` stands for; ``x`` itself if it stands for none."""
-    return x._own if type(x) is StandIn else x
+    """Return the function that ``x`` stands for, or the attribute of a class; ``x`` itself if it stands for none."""
+    if type(x) is StandIn or type(x) is MethodStandIn:
+        return x._own
+    return _own_attributes.get(id(x), x) if _own_attributes else x
+
+
+_own_attributes: dict[int, Any] = {}
+"""The attributes of classes that have others in their places, by the ids of those."""
 
 
 # ------------------------------------------------------------------------------------------------- where they are put
 
 _stand_ins: dict[int, StandIn] = {}  # by the id of the function, which they keep
+_answers_of: dict[type, Callable[..., Any]] = {}
 _of_classes: dict[int, Callable[[Any], StandIn]] = {}  # by the id of a class: makes one for an object of it
 
 
@@ -148,6 +165,28 @@ class NamesOfModule:
                 self.names[name] = stand_in._own
 
 
+class Attribute(NamedTuple):
+    """A method with a cache, or a static one, in its class."""
+
+    cls: type
+    name: str
+    own: Any
+    other: Any
+
+    def put(self) -> None:
+        if vars(self.cls).get(self.name) is self.own:
+            _own_attributes[id(self.other)] = self.own
+            type.__setattr__(self.cls, self.name, self.other)
+
+    def take_back(self) -> None:
+        if vars(self.cls).get(self.name) is self.other:
+            type.__setattr__(self.cls, self.name, self.own)
+        _own_attributes.pop(id(self.other), None)
+
+
+_attributes: dict[int, list[Attribute]] = {}
+"""The methods with caches of the classes of each module, by the id of its namespace."""
+
 _places: dict[int, NamesOfModule] = {}
 """The places of each namespace, by its id."""
 
@@ -176,6 +215,7 @@ def add(function: Callable[..., Any], answers: Callable[..., Any]) -> None:
 
 def add_class(cls: type, answers: Callable[..., Any]) -> None:
     """Let ``answers(object, args, kwargs)`` be called in the place of each object of a class that a module holds."""
+    _answers_of[cls] = answers
     _of_classes[id(cls)] = lambda x: StandIn(x, answers)
     _classes.add(cls)
     _looked_at.clear()
@@ -203,7 +243,7 @@ def has(function: object) -> bool:
 
 def standing_for(x: object) -> StandIn | None:
     """Return what stands for ``x`` while a trace is open; ``x`` itself if it stands for a function; else None."""
-    if type(x) is StandIn:
+    if type(x) is StandIn or type(x) is MethodStandIn:
         return x
     return _stand_ins.get(id(x)) if _is_put else None
 
@@ -251,6 +291,32 @@ def _look() -> list[ModuleType]:
             found.append(module)
     _latest, _users = latest, users
     return [*found, *users]
+
+
+def _cached_in(names: dict[str, Any]) -> list[Attribute]:
+    """Return the methods with caches of the classes that a module has made."""
+    module, found = names.get("__name__"), list[Attribute]()
+    for cls in list(names.values()):
+        if isinstance(cls, type) and cls.__flags__ & _MADE and cls.__module__ == module:
+            for name, value in list(vars(cls).items()):
+                its_own = own(value)
+                other = _other_method(its_own)
+                if other is not None:
+                    found.append(Attribute(cls, name, its_own, other))
+    return found
+
+
+_MADE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made at run time
+
+
+def _other_method(value: Any) -> Any:
+    """Return what stands for an attribute of a class that is a function with a cache; None if it is none."""
+    if type(value) in (staticmethod, classmethod):
+        inner = _other_method(value.__func__)
+        return None if inner is None else type(value)(inner)
+    if type(value) is functools._lru_cache_wrapper and functools._lru_cache_wrapper in _answers_of:
+        return MethodStandIn(value, _answers_of[functools._lru_cache_wrapper])
+    return None
 
 
 def _found_in(names: dict[str, Any]) -> dict[str, StandIn]:
@@ -306,8 +372,17 @@ def _put(modules: Iterable[ModuleType]) -> None:
             _places.pop(id(names), None)
         elif known is None or known.stand_ins_by_name != found:
             _places[id(names)] = NamesOfModule(names, found)
+        cached = _cached_in(names)
+        before = _attributes.get(id(names), [])
+        if [(one.cls, one.name, id(one.own)) for one in cached] != [(one.cls, one.name, id(one.own)) for one in before]:
+            for one in before:
+                one.take_back()
+            _attributes[id(names)] = cached
     for places in _places.values():
         places.put()
+    for attributes in _attributes.values():
+        for one in attributes:
+            one.put()
 
 
 def end() -> None:
@@ -320,4 +395,7 @@ def end() -> None:
             del copyreg.dispatch_table[cls]
     for places in _places.values():
         places.take_back()
+    for attributes in _attributes.values():
+        for one in attributes:
+            one.take_back()
     _is_put = False

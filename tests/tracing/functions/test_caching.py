@@ -60,7 +60,6 @@ def forget() -> None:
 @pytest.mark.parametrize("functions", [FUNCTIONS, TELLING], ids=["plain", "telling"])
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("transform", [wg.grad, wg.jit, lambda f: wg.jit(wg.grad(f))], ids=["grad", "jit", "jit grad"])
-@pytest.mark.needs_extension("a method's cache is one of C code's, which no module holds")
 def test_a_cache_kept_traced_values_and_an_edit_there_was_not_seen(transform: Any, kept: str, functions: Any) -> None:
     f, is_gradient = functions[kept], transform is not wg.jit
 

@@ -477,7 +477,7 @@ class ClassRead:
         cls = self.cls
         if self.attribute is ...:
             return type(cls), cls.__mro__, _NAME(cls), _QUALNAME(cls), tuple(vars(cls))
-        return vars(cls)[self.attribute]
+        return own(vars(cls)[self.attribute])
 
     def put(self, value: Any) -> None:
         setattr(self.cls, self.attribute, value)
