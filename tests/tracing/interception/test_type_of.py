@@ -218,3 +218,10 @@ def test_a_captured_list_that_holds_itself() -> None:
     held.append(held)
     for _ in range(3):
         assert wg.grad(lambda x: x * held[0] * held[1][1][0])(3.0) == 4
+
+
+def test_a_function_of_the_users_that_is_called_type_was_taken_for_the_builtin() -> None:
+    """A variable of the module stands before the builtin."""
+    namespace: dict[str, Any] = {"__name__": "users_module", "type": lambda x: "mine"}
+    exec("def f(x): return 3.0 * x if type(x) == 'mine' else -x", namespace)
+    assert wg.grad(namespace["f"])(2.0) == 3.0 == wg.jit(wg.grad(namespace["f"]))(2.0)
