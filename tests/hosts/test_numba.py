@@ -262,6 +262,15 @@ def test_signatures_that_would_convert_are_refused() -> None:
     assert wg.grad(single)(np.float32(2.0)) == 4.0
 
 
+def test_ufuncs_of_numbas_are_refused_by_name() -> None:
+    @numba.vectorize
+    def square(x: Any) -> Any:
+        return x * x
+
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match="square is not traced by wengert"):
+        wg.grad(lambda x: np.sum(square(x)))(X)
+
+
 def test_a_function_that_writes_its_argument() -> None:
     @numba.njit
     def fill(out: Any, x: Any) -> None:
