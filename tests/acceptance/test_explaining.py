@@ -132,6 +132,7 @@ H = 2 * np.eye(3) + 2
 A = np.array([1.0, 2.0, 3.0])
 
 
+@pytest.mark.machine_code("kernels are looked at")
 def test_all_kinds_of_derivatives_are_called_alike_jitted_written_into_arrays_and_prerecorded() -> None:
     forms: list[tuple[Any, Any]] = [
         (wg.grad(quadratic), 2 * A + 2 * np.sum(A)),
