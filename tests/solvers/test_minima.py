@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -97,10 +98,12 @@ def test_the_older_minimisers(name: str) -> None:
     assert tally.derivatives > 5
 
 
+SEED: dict[str, Any] = {"rng" if "rng" in inspect.signature(scipy.optimize.basinhopping).parameters else "seed": 1}
+"""The argument was renamed in SciPy 1.15."""
 SEARCHES: dict[str, Callable[..., Any]] = {
-    "basinhopping": lambda f: scipy.optimize.basinhopping(f, X0, niter=5, rng=1),
-    "dual_annealing": lambda f: scipy.optimize.dual_annealing(f, [(0, 2)] * 4, maxiter=30, rng=1),
-    "differential_evolution": lambda f: scipy.optimize.differential_evolution(f, [(0, 2)] * 4, maxiter=30, rng=1),
+    "basinhopping": lambda f: scipy.optimize.basinhopping(f, X0, niter=5, **SEED),
+    "dual_annealing": lambda f: scipy.optimize.dual_annealing(f, [(0, 2)] * 4, maxiter=30, **SEED),
+    "differential_evolution": lambda f: scipy.optimize.differential_evolution(f, [(0, 2)] * 4, maxiter=30, **SEED),
     "shgo": lambda f: scipy.optimize.shgo(f, [(0, 2)] * 4),
 }
 
