@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SHARE = 1 / 30
-"""The share of the process's time that may go into recording functions: with what measuring leaves open, a script takes
-at most 1.05 times as long as without."""
+"""The share of the process's time that may go into recording functions. What wengert takes once, to be imported and to
+open the first trace, is not in it."""
 A_STEP = 5e-5  # s, to record, differentiate and plan one step
 FEWEST = 50  # steps: not worth a try with less
 

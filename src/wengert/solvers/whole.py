@@ -28,7 +28,7 @@ class exact(ContextDecorator):  # called as a function is
     ----------
     quiet : print no summary to stderr at the end.
     eager : record every function, however long that takes. By default functions are recorded as long as that takes a
-        small share of the time that the process has run, so that a script takes at most 1.05 times as long.
+        thirtieth of the time that the process has run, beside what wengert takes once to be ready in a process.
 
     Returns
     -------
