@@ -36,6 +36,7 @@ MODULES = {
     "wengert.hosts.pymc": "Functions of PyMC",
     "wengert.hosts.scipy": "Functions for SciPy's compiled code",
     "wengert.hosts.torch": "Functions of PyTorch",
+    "wengert.hosts.pint": "Gradients with units",
     "wengert.tree": "Trees",
     "wengert.edit": "Looking into tapes, and changing them",
     "wengert.errors": "Errors and warnings",

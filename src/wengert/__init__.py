@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from wengert import extension  # noqa: F401  # first: it says which modules are compiled
 
 # isort: split
-from wengert import config, edit, errors, expect, of_scipy, ops, tree  # noqa: F401  # of_scipy waits for SciPy
+from wengert import config, edit, errors, expect, labelled, of_scipy, ops, tree  # noqa: F401  # two wait for libraries
 from wengert.api.branches import checkpoint, cond, joined, switch
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.finding import find_nans

@@ -13,6 +13,7 @@ from wengert.errors import DTypeError, StructureError, message
 from wengert.tracing import foreign
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.ways import Way
+from wengert.tree.nodes import has_units
 
 
 class Chosen(NamedTuple):
@@ -113,6 +114,22 @@ def _choose_one(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], position: i
         return call
 
     return Chosen(call_position, leaves, treedef)
+
+
+def check_no_units(f: F, chosen: tree.TreeDef, value: tree.TreeDef) -> None:
+    """Raise if an argument that ``f`` is differentiated by, or its value, has units: the derivative would have others,
+    and its structure cannot say so."""
+    for treedef, what in ((chosen, "is differentiated by"), (value, "returns")):
+        if has_units(treedef):
+            raise DTypeError(
+                message(
+                    f"{function_name(f)} {what} quantities with units, and a derivative has units of its own",
+                    tries=[
+                        "wg.hosts.pint.value_and_grad, which gives the gradient in its units",
+                        "x.m_as(unit) within the function for its value, and numbers for its arguments",
+                    ],
+                )
+            )
 
 
 def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> None:

@@ -11,7 +11,7 @@ from wengert.ad.mode import gradient as gradient_of_tape
 from wengert.ad.partition import first_part, second_part
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.auxiliary import Aux, split_aux, with_aux, with_aux_tree
-from wengert.api.chosen import Chosen, choose
+from wengert.api.chosen import Chosen, check_no_units, choose
 from wengert.api.linear import Linear, checked_like
 from wengert.api.named import AuxValue, F, P, R, function_name, made_by
 from wengert.api.recording import record_for_transform
@@ -115,6 +115,7 @@ def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_sa
             inputs = [input_of(x) for x in leaves]
             run = (lambda way: with_aux(f, call(way), aux)) if has_aux else call
             recording = record_for_transform(f, run, inputs, steps=steps)
+            check_no_units(f, treedef, recording.out_treedef)
             _check_scalar(f, recording, has_aux)
             n = len(leaves)
             transform = (gradient_of_tape, (tuple(range(n)), nan_safe))
@@ -241,6 +242,7 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
     aux = Aux()
     run = (lambda way: with_aux_tree(f, chosen.call(way), aux)) if has_aux else chosen.call
     recording = record_for_transform(f, run, [input_of(x) for x in chosen.leaves], steps=steps_of(f))
+    check_no_units(f, chosen.treedef, recording.out_treedef)
     return chosen, aux, recording
 
 

@@ -13,7 +13,7 @@ from wengert.ad.forward import jvp as jvp_of_tape
 from wengert.ad.mode import is_forward
 from wengert.ad.partition import keep_outputs
 from wengert.ad.reverse import vjp as vjp_of_tape
-from wengert.api.chosen import choose
+from wengert.api.chosen import check_no_units, choose
 from wengert.api.derivatives import grad, jvp
 from wengert.api.named import F, P, function_name, made_by
 from wengert.api.recording import record_for_transform
@@ -81,6 +81,7 @@ def jacobian(
             if real:
                 call, leaves = _of_parts(call, leaves)
             recording = record_for_transform(f, call, [input_of(x) for x in leaves], steps=steps)
+            check_no_units(f, treedef, recording.out_treedef)
             tape = recording.tape
             ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
             _check_inexact(f, outs)

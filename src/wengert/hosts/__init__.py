@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wengert.hosts import lmfit as lmfit
     from wengert.hosts import numba as numba
     from wengert.hosts import openmdao as openmdao
+    from wengert.hosts import pint as pint
     from wengert.hosts import pymc as pymc
     from wengert.hosts import scipy as scipy
     from wengert.hosts import torch as torch
@@ -27,6 +28,7 @@ __all__ = [
     "lmfit",
     "numba",
     "openmdao",
+    "pint",
     "pymc",
     "scipy",
     "torch",

@@ -19,6 +19,7 @@ import sys
 import types
 from typing import Any
 
+from wengert.attributes import held
 from wengert.tracing import hooks
 from wengert.tracing.python.calls import called_object, callee
 from wengert.tracing.python.frames import is_run, place_of, run
@@ -144,7 +145,7 @@ def _is_in_hand(x: Any) -> bool:
 def values_of(x: Any) -> list[Any]:
     """Return the values that an object holds itself, in its ``__dict__`` or in slots."""
     slots = [name for cls in type(x).__mro__ for name in vars(cls).get("__slots__", ())]
-    return [*getattr(x, "__dict__", {}).values(), *[getattr(x, name, None) for name in slots]]
+    return [*getattr(x, "__dict__", {}).values(), *[held(x, name) for name in slots]]  # whose class may be asked for others
 
 
 def wants_memory(frame: types.FrameType) -> bool:

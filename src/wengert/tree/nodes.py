@@ -50,9 +50,36 @@ def await_classes(module: str, enrolls: Callable[[], Any]) -> None:
     _awaited[module] = enrolls
 
 
+_with_units: set[type] = set()
+
+
+def has_units(treedef: TreeDef) -> bool:
+    """Whether a structure has nodes whose numbers are of a unit: a derivative by them, or of them, has another."""
+    return bool(_with_units) and not _with_units.isdisjoint(node_types(treedef))
+
+
+def note_units(cls: type) -> None:
+    """Note that the numbers in the objects of a class are of a unit, which is structure."""
+    _with_units.add(cls)
+
+
+_awaited_bases: dict[str, Callable[[type], Any]] = {}
+
+
+def await_bases(package: str, enroll: Callable[[type], Any]) -> None:
+    """Call ``enroll`` with each class that is of a package, or has a base there, before an object of it is looked at:
+    it registers the class, or lets it be."""
+    _awaited_bases[package] = enroll
+
+
 def _enroll_awaited(cls: type) -> None:
     """Register what is awaited of the module of ``cls``. What fails, or is interrupted, is tried again."""
     name = cls.__module__
+    for base in cls.__mro__:
+        enroll = _awaited_bases.get(str(base.__module__).partition(".")[0])
+        if enroll is not None and _registration(cls) is None:
+            enroll(cls)
+            break
     for module in [m for m in _awaited if isinstance(name, str) and f"{name}.".startswith(f"{m}.")]:
         _awaited[module]()
         _awaited.pop(module, None)
