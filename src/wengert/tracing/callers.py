@@ -62,6 +62,9 @@ _TRUSTED = frozenset(
 )
 """Packages of Python code that is not followed."""
 
+_NOT_FOLLOWED = frozenset(["pandas.core.flags"])
+"""Modules of packages that are not followed: each Series has flags, which lead back to it, and say nothing of numbers."""
+
 _IN_PYTHON = (
     "numpy.polynomial",
     *("sklearn", "statsmodels", "xarray", "networkx"),
@@ -187,7 +190,8 @@ _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 def is_of_package(module: str, file: str) -> bool:
     """Whether a module is Python code of an installed package: of none of those that are trusted, nor of Python's."""
     is_python = file.endswith(".py") and any(folder in file for folder in _PACKAGES)
-    return is_python and not is_opaque(module) and not is_on_top(module) and module.partition(".")[0] not in _TRUSTED
+    is_trusted = module in _NOT_FOLLOWED or module.partition(".")[0] in _TRUSTED
+    return is_python and not is_opaque(module) and not is_on_top(module) and not is_trusted
 
 
 def is_installed(file: str) -> bool:
