@@ -102,18 +102,18 @@ def _magnitude(x: Any) -> Any:
     return float(magnitude) if isinstance(magnitude, int) else magnitude
 
 
-def _like(x: Any, magnitude: Any) -> Any:
+def _like(x: Any, magnitude: object) -> Any:
     return type(x)(magnitude, x.units) if _is_quantity(x) else magnitude
 
 
-def _slope(value: Any, x: Any, slope: Any) -> Any:
+def _slope(value: Any, x: Any, slope: object) -> Any:
     if not (_is_quantity(value) or _is_quantity(x)):
         return slope
     quantity = type(value) if _is_quantity(value) else type(x)
     return quantity(np.asarray(slope)[()], _unit(value, quantity) / _unit(x, quantity))
 
 
-def _unit(x: Any, quantity: Any) -> Any:
+def _unit(x: Any, quantity: Callable[..., Any]) -> Any:
     """Return the unit of a difference of such values."""
     if not _is_quantity(x):
         return quantity(1.0).units

@@ -6,6 +6,7 @@ for, around traced numbers, and what it returns has labels again; a compiled fun
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 from wengert.tree.nodes import await_bases
@@ -15,7 +16,8 @@ LIBRARIES = ("pandas", "pint", "xarray")
 
 
 def _enroll(library: str, cls: type) -> None:
-    import_module(f"{__name__}.of_{library}").enroll(cls)
+    if library in sys.modules:  # a class may say that it is of a library which is not there
+        import_module(f"{__name__}.of_{library}").enroll(cls)
 
 
 for _name in LIBRARIES:

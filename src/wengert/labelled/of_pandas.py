@@ -8,7 +8,7 @@ needs memory (``rolling``, ``to_csv``) asks the array for it, and is refused as 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from wengert.tracing.arguments import array
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
 from wengert.tree import register
+from wengert.tree.nodes import note_while_traced
+
+DType = np.dtype[Any] | type | str | None
 
 FRAMES = (pd.Series, pd.DataFrame, pd.Index)
 _REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -68,7 +71,7 @@ class TracedDtype(ExtensionDtype):
     def _is_boolean(self) -> bool:
         return self.numbers.kind == "b"
 
-    def construct_array_type(self) -> Any:  # type: ignore[override]  # a classmethod in older versions
+    def construct_array_type(self) -> Any:
         return TracedArray
 
     def __hash__(self) -> int:
@@ -99,14 +102,14 @@ class TracedArray(ExtensionArray):
         return self._length * self._dtype.numbers.itemsize
 
     @classmethod
-    def _from_sequence(cls, scalars: Any, *, dtype: Any = None, copy: bool = False) -> TracedArray:
+    def _from_sequence(cls, scalars: Iterable[Any], *, dtype: object = None, copy: bool = False) -> TracedArray:
         return scalars if isinstance(scalars, TracedArray) else cls(array(list(scalars)))
 
-    def __getitem__(self, item: Any) -> Any:
+    def __getitem__(self, item: object) -> Any:
         found = self.x[item.x if isinstance(item, TracedArray) else item]
         return TracedArray(found) if np.ndim(found) else found
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         x = self.x.copy()
         x[key] = _numbers(value)
         self.x = x
@@ -137,10 +140,10 @@ class TracedArray(ExtensionArray):
             return np.asarray(self, dtype=dtype)
         return TracedArray(self.x.astype(dtype))
 
-    def to_numpy(self, dtype: Any = None, copy: bool = False, na_value: object = None) -> Any:
+    def to_numpy(self, dtype: DType = None, copy: bool = False, na_value: object = None) -> Any:
         return self.x if dtype is None else self.x.astype(dtype)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> Any:
         return self.x.__array__(dtype)
 
     def _formatter(self, boxed: bool = False) -> Callable[[Any], str | None]:
@@ -153,7 +156,9 @@ class TracedArray(ExtensionArray):
             return NotImplemented
         return _column(getattr(ufunc, method)(*map(_numbers, inputs), **kwargs))
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., Any], types: Collection[type], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         return function(*[_unwrapped(x) for x in args], **{name: _unwrapped(x) for name, x in kwargs.items()})
 
     def _reduce(self, name: str, *, skipna: bool = True, keepdims: bool = False, **kwargs: Any) -> Any:
@@ -173,10 +178,10 @@ class TracedArray(ExtensionArray):
             raise UnsupportedFunctionError(message(what, tries=["skipna=False, or x.fillna(0) before"]))
         return TracedArray(_ACCUMULATIONS[name](self.x))
 
-    def _where(self, mask: Any, value: Any) -> TracedArray:
+    def _where(self, mask: object, value: object) -> TracedArray:
         return TracedArray(np.where(_numbers(mask), self.x, _numbers(value)))
 
-    def fillna(self, value: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def fillna(self, value: object = None, *args: object, **kwargs: object) -> Any:
         return TracedArray(np.where(np.isnan(self.x), _numbers(value), self.x))
 
     def __neg__(self) -> TracedArray:
@@ -193,7 +198,7 @@ class TracedArray(ExtensionArray):
 
 
 def _binary(apply: Callable[[Any, Any], Any], is_reflected: bool) -> Any:
-    def method(self: TracedArray, other: Any) -> Any:
+    def method(self: TracedArray, other: object) -> Any:
         if isinstance(other, FRAMES):
             return NotImplemented
         x = _numbers(other)
@@ -217,18 +222,20 @@ def _numbers(x: Any) -> Any:
     return x.to_numpy() if isinstance(x, ExtensionArray) else x
 
 
-def _unwrapped(x: Any) -> Any:
+def _unwrapped(x: object) -> Any:
     return type(x)([_unwrapped(one) for one in x]) if isinstance(x, list | tuple) else _numbers(x)
 
 
-def _column(x: Any) -> Any:
+def _column(x: object) -> Any:
     if isinstance(x, tuple):
         return tuple([_column(one) for one in x])
     return TracedArray(x) if type(x) is Tracer and x.ndim == 1 else x
 
 
 @intercepts("pandas.core.construction:sanitize_array")
-def sanitize_array(data: Any, index: Any, dtype: Any = None, copy: bool = False, **options: Any) -> Any:
+def sanitize_array(
+    data: object, index: pd.Index | None, dtype: np.dtype[Any] | None = None, copy: bool = False, **options: Any
+) -> Any:
     """Return a traced array, of which pandas is to make a column, as an extension array."""
     from pandas.core import construction
 
@@ -242,16 +249,87 @@ def sanitize_array(data: Any, index: Any, dtype: Any = None, copy: bool = False,
     return construction.sanitize_array(column, index, None, False, **options)
 
 
+# -------------------------------------------------------------------------- what a traced function gets for arguments
+
+
+_BY_METHODS = frozenset(
+    ["sum", "prod", "max", "min", "amax", "amin", "any", "all", "mean", "std", "var", "cumsum", "cumprod", "round"]
+    + ["clip", "take", "repeat", "argmax", "argmin", "argsort", "sort", "squeeze"]
+)
+"""NumPy's functions that call the method of the same name, which of pandas' objects skips what is missing."""
+
+
+def _array_function(
+    self: object, function: Callable[..., Any], types: Collection[type], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Answer a function of NumPy's: by the method that NumPy would call, or on the numbers, as NumPy converts them."""
+    if function.__name__ in _BY_METHODS:
+        original: Any = function
+        return original._implementation(*args, **kwargs)
+    given = [_bare(x) for x in args]
+    return function(*given, **{name: _bare(x) for name, x in kwargs.items()})
+
+
+def _bare(x: Any) -> Any:
+    if isinstance(x, list | tuple):
+        return type(x)([_bare(one) for one in x])
+    return _numbers(x.to_numpy()) if isinstance(x, FRAMES) else _numbers(x)
+
+
+class TracedSeries(pd.Series):
+    """A Series of traced numbers, which NumPy's functions take too."""
+
+    __array_function__ = _array_function
+
+    @property
+    def _constructor(self) -> Any:
+        return TracedSeries
+
+    @property
+    def _constructor_expanddim(self) -> Any:
+        return TracedFrame
+
+    @property
+    def values(self) -> Any:
+        return self.to_numpy()
+
+
+class TracedFrame(pd.DataFrame):
+    """A DataFrame with columns of traced numbers, which NumPy's functions take too."""
+
+    __array_function__ = _array_function
+
+    @property
+    def _constructor(self) -> Any:
+        return TracedFrame
+
+    @property
+    def _constructor_sliced(self) -> Any:
+        return TracedSeries
+
+    def to_numpy(self, dtype: DType = None, copy: bool = False, na_value: object = None) -> Any:
+        columns = [self.iloc[:, k] for k in range(self.shape[1])]
+        if not all(_is_number(column.dtype) for column in columns):
+            return super().to_numpy(dtype, copy)
+        made = np.stack([_child(column) for column in columns], 1)
+        return made if dtype is None else made.astype(dtype)
+
+    @property
+    def values(self) -> Any:
+        return self.to_numpy()
+
+
 # ---------------------------------------------------------------------------------------------------------- nodes
 
 
-class Labels:
+class TableLabels:
     """The structure of a Series or DataFrame: its index and names, and the columns that are no numbers."""
 
     __slots__ = ("_hash", "cls", "columns", "index", "name", "others", "places")
 
-    def __init__(self, x: Any, places: tuple[int, ...], others: Any) -> None:
-        self.cls, self.index, self.places, self.others = type(x), x.index, places, others
+    def __init__(self, x: pd.Series | pd.DataFrame, places: tuple[int, ...], others: tuple[pd.Series, ...]) -> None:
+        self.cls = pd.DataFrame if isinstance(x, pd.DataFrame) else pd.Series
+        self.index, self.places, self.others = x.index, places, others
         self.columns = x.columns if isinstance(x, pd.DataFrame) else None
         self.name = None if isinstance(x, pd.DataFrame) else x.name
         names = None if self.columns is None else tuple(map(str, self.columns))
@@ -261,7 +339,7 @@ class Labels:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Labels) or (self.cls, self.places) != (other.cls, other.places):
+        if not isinstance(other, TableLabels) or (self.cls, self.places) != (other.cls, other.places):
             return False
         if (type(self.name), self.name) != (type(other.name), other.name) or not _is_same(self.index, other.index):
             return False
@@ -270,53 +348,57 @@ class Labels:
         return all(x.equals(y) for x, y in zip(self.others, other.others, strict=True))
 
 
-def _is_same(x: Any, y: Any) -> bool:
+def _is_same(x: pd.Index, y: pd.Index) -> bool:
     return x is y or x.identical(y)
 
 
-def _is_number(dtype: Any) -> bool:
-    return isinstance(dtype, TracedDtype) or (pd.api.types.is_numeric_dtype(dtype) and getattr(dtype, "kind", "") in "fiubc")
+def _is_number(dtype: object) -> bool:
+    return isinstance(dtype, TracedDtype) or (
+        pd.api.types.is_numeric_dtype(dtype) and getattr(dtype, "kind", "") in "fiubc"
+    )
 
 
-def _child(x: Any) -> Any:
+def _child(x: pd.Series) -> Any:
     held = x.array
     return held.x if isinstance(held, TracedArray) else x.to_numpy()
 
 
-def _held(child: Any, index: Any) -> Any:
+def _held(child: Any, index: pd.Index) -> Any:
     """Return what a Series of that index is made of around ``child``."""
-    if hasattr(child, "shape") and tuple(child.shape) != (len(index),):
+    if hasattr(child, "shape") and np.shape(child) != (len(index),):
         raise StructureError(
             message(
-                f"an array of shape {tuple(child.shape)} does not fit the {len(index)} labels of a column: a Jacobian has "
-                "more axes than its argument, and vmap takes one away",
+                f"an array of shape {np.shape(child)} does not fit the {len(index)} labels of a column: a Jacobian "
+                "has more axes than its argument, and vmap takes one away",
                 tries=["x.to_numpy() as the argument, and pd.Series(x, index=...) within the function"],
             )
         )
     return child if type(child) is np.ndarray else TracedArray(child, len(index))
 
 
-def _flatten_series(x: Any) -> tuple[Any, ...]:
+def _flatten_series(x: pd.Series) -> tuple[Any, ...]:
     if not _is_number(x.dtype):
-        return (), Labels(x, (), (x.copy(deep=True),)), ()
-    return (_child(x),), Labels(x, (0,), ()), ("values",)
+        return (), TableLabels(x, (), (x.copy(deep=True),)), ()
+    return (_child(x),), TableLabels(x, (0,), ()), ("values",)
 
 
-def _unflatten_series(labels: Labels, children: Any) -> Any:
+def _unflatten_series(labels: TableLabels, children: Sequence[Any]) -> Any:
     if not labels.places:
         return labels.others[0].copy()
-    return pd.Series(_held(children[0], labels.index), index=labels.index, name=labels.name, copy=False)
+    column = _held(children[0], labels.index)
+    made = TracedSeries if type(children[0]) is Tracer else pd.Series
+    return made(column, index=labels.index, name=labels.name, copy=False)
 
 
-def _flatten_frame(x: Any) -> tuple[Any, ...]:
+def _flatten_frame(x: pd.DataFrame) -> tuple[Any, ...]:
     columns = [x.iloc[:, k] for k in range(x.shape[1])]
     places = tuple([k for k, column in enumerate(columns) if _is_number(column.dtype)])
     others = tuple([column.copy(deep=True) for k, column in enumerate(columns) if k not in places])
     names = tuple([str(x.columns[k]) for k in places])
-    return tuple([_child(columns[k]) for k in places]), Labels(x, places, others), names
+    return tuple([_child(columns[k]) for k in places]), TableLabels(x, places, others), names
 
 
-def _unflatten_frame(labels: Labels, children: Any) -> Any:
+def _unflatten_frame(labels: TableLabels, children: Sequence[Any]) -> Any:
     numbers, others = iter(children), iter(labels.others)
     assert labels.columns is not None
     made = {
@@ -325,16 +407,19 @@ def _unflatten_frame(labels: Labels, children: Any) -> Any:
         else next(others).copy()
         for k in range(len(labels.columns))
     }
-    frame = pd.DataFrame(made, index=labels.index, copy=False)
+    is_traced = any(type(child) is Tracer for child in children)
+    frame = (TracedFrame if is_traced else pd.DataFrame)(made, index=labels.index, copy=False)
     frame.columns = labels.columns
     return frame
 
 
 def enroll(cls: type) -> None:
     """Make the objects of a class nodes, if they are Series or DataFrames, or a column of either that is traced."""
-    if cls is pd.Series:
+    if cls in (TracedSeries, TracedFrame):
+        note_while_traced(cls)
+    if cls in (pd.Series, TracedSeries):
         register(cls, _flatten_series, _unflatten_series)
-    elif cls is pd.DataFrame:
+    elif cls in (pd.DataFrame, TracedFrame):
         register(cls, _flatten_frame, _unflatten_frame)
     elif cls is TracedArray:
         register(cls, lambda column: ((column.x,), None, ("values",)), lambda _, children: children[0])

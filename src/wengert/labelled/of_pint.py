@@ -6,6 +6,7 @@ that differentiate refuse quantities, and :mod:`wengert.hosts.pint` has gradient
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pint.facets.plain import PlainQuantity
@@ -19,11 +20,11 @@ def enroll(cls: type) -> None:
     if not issubclass(cls, PlainQuantity):
         return
 
-    def flatten(x: Any) -> tuple[Any, ...]:
+    def flatten(x: PlainQuantity) -> tuple[Any, ...]:
         return (x._magnitude,), x._units, ("magnitude",)
 
-    def unflatten(units: Any, children: Any) -> Any:
-        made = object.__new__(cls)
+    def unflatten(units: object, children: Sequence[Any]) -> Any:
+        made: Any = object.__new__(cls)
         made._magnitude, made._units = children[0], units
         return made
 

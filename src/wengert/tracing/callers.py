@@ -63,7 +63,7 @@ _TRUSTED = frozenset(
 """Packages of Python code that is not followed."""
 
 _NOT_FOLLOWED = frozenset(["pandas.core.flags"])
-"""Modules of packages that are not followed: each Series has flags, which lead back to it, and say nothing of numbers."""
+"""Modules of packages that are not followed: the flags of a Series lead back to it, and say nothing of numbers."""
 
 _IN_PYTHON = (
     "numpy.polynomial",
@@ -148,7 +148,10 @@ def _is_in_hand(x: Any) -> bool:
 def values_of(x: Any) -> list[Any]:
     """Return the values that an object holds itself, in its ``__dict__`` or in slots."""
     slots = [name for cls in type(x).__mro__ for name in vars(cls).get("__slots__", ())]
-    return [*getattr(x, "__dict__", {}).values(), *[held(x, name) for name in slots]]  # whose class may be asked for others
+    return [
+        *getattr(x, "__dict__", {}).values(),
+        *[held(x, name) for name in slots],
+    ]  # whose class may be asked for others
 
 
 def wants_memory(frame: types.FrameType) -> bool:

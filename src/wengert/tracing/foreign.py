@@ -1,8 +1,9 @@
 """Arrays of other libraries: taken where they are numbers in memory, refused with what to write otherwise.
 
-A tensor of PyTorch, an array of JAX, a Series, a DataFrame, ``array.array`` or a memoryview is what NumPy makes of it:
+A tensor of PyTorch, an array of JAX, an index of pandas, ``array.array`` or a memoryview is what NumPy makes of it:
 ``__array__``, DLPack on the processor, or a buffer. The function sees a traced ndarray in its place, without the
-methods and labels of the library, and what comes back, a gradient too, is an ndarray.
+methods of the library, and what comes back, a gradient too, is an ndarray. Arrays with labels or units are none of
+these: they are nodes (:mod:`wengert.labelled`).
 """
 
 from __future__ import annotations

@@ -50,6 +50,21 @@ def await_classes(module: str, enrolls: Callable[[], Any]) -> None:
     _awaited[module] = enrolls
 
 
+_while_traced: set[type] = set()
+
+
+def note_while_traced(cls: type) -> None:
+    """Note that objects of a class stand for those of another while they hold traced values: a structure with them is
+    that of the others, which are what it is rebuilt with."""
+    _while_traced.add(cls)
+
+
+def _of_others_kind(treedef: TreeDef) -> TreeDef:
+    if _while_traced.isdisjoint(node_types(treedef)):
+        return treedef
+    return _structure(treedef.unflatten([object() for _ in range(treedef.num_leaves)]))
+
+
 _with_units: set[type] = set()
 
 
@@ -136,7 +151,7 @@ def flatten(tree: Tree) -> tuple[list[Any], TreeDef]:
                 leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
     except RecursionError as error:
         raise _too_deep(tree) from error
-    return leaves, treedef
+    return leaves, (_of_others_kind(treedef) if _while_traced else treedef)
 
 
 def unflatten(treedef: TreeDef, leaves: Sequence[Any]) -> Tree:
