@@ -372,6 +372,8 @@ def test_a_jitted_function_that_is_tiered_waits_for_no_compiler() -> None:
     again = wg.jit(wg.value_and_grad(chain(6)), tiered=True)
     for _ in range(until - 1):
         again(X)
+    with pytest.raises(wg.errors.StructureError, match="not been run often enough"):
+        again.programs()[0].kernels  # noqa: B018  # asked for
     assert again.programs()[0].executable is None
     again(X)
     assert again.programs()[0].executable is not None

@@ -106,13 +106,17 @@ class Program:
                 machine_code.say_once()
             self._reference = Reference(tape)
 
+    def _why_none(self) -> str:
+        """The reason why there is no machine code."""
+        return machine_code.why_none() or "it has not been run often enough to earn machine code (tiered=True)"
+
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
         """The kernels that the program runs, in order. Raises StructureError if NumPy runs it, without machine code."""
         if self.linked is None:
             raise StructureError(
                 message(
-                    f"{self.tape.name}: NumPy runs this program, without kernels: {machine_code.why_none()}",
+                    f"{self.tape.name}: NumPy runs this program, without kernels: {self._why_none()}",
                     tries=["print(program.tape), the steps that it does", machine_code.remedy()],
                 )
             )
@@ -204,7 +208,7 @@ class Program:
         Raises StructureError for a program that is not native."""
         if self.plan is None:
             raise StructureError(
-                message(f"{self.tape.name}: NumPy runs this program, without a plan: {machine_code.why_none()}")
+                message(f"{self.tape.name}: NumPy runs this program, without a plan: {self._why_none()}")
             )
         from wengert.passes.memory import memory  # imported only here, since no run needs it
 
