@@ -39,7 +39,7 @@ COVERED = [
         "autograd/__init__.py", "autograd/extend.py", "autograd/misc/__init__.py", "autograd/numpy/fft.py",
         "autograd/numpy/linalg.py", "autograd/numpy/numpy_boxes.py", "autograd/numpy/numpy_jvps.py",
         "autograd/numpy/numpy_vjps.py", "autograd/numpy/numpy_vspaces.py", "autograd/numpy/numpy_wrapper.py",
-        "autograd/numpy/random.py", "autograd/scipy/integrate.py", "autograd/scipy/linalg.py",
+        "autograd/numpy/random.py", "autograd/scipy/__init__.py", "autograd/scipy/integrate.py", "autograd/scipy/linalg.py",
         "autograd/scipy/misc.py", "autograd/scipy/special.py", "autograd/scipy/stats.py", "autograd/tracer.py",
         "autograd/util.py", "autograd/wrap_util.py"),
     row("tests/report/test_smoothness.py", "each case is recorded, unrolled and run again", "report/replaying.py"),

@@ -30,7 +30,6 @@ PACKAGES = [
     Package("autograd", "autograd-1.9.1/tests", "."),
     Package("autograd-gamma", "autograd-gamma", "tests"),
     Package("ceviche", "ceviche", "tests"),
-    Package("geomstats", "geomstats", "tests/tests_geomstats/test_geometry/test_hypersphere.py"),
     Package("grcwa", "grcwa-0.1.2", "tests"),
     Package("legume-gme", "legume_gme-1.0.3", "tests/test_gme_grad.py tests/test_primitives.py"),
     Package("lifelines", "lifelines-0.30.3", "lifelines/tests/test_estimation.py -o addopts= -k 'Fitter and not Cox'"),
