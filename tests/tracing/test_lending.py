@@ -85,6 +85,7 @@ def test_an_address_that_was_taken_of_an_array_made_inside() -> None:
         wg.grad(f)(X)
 
 
+@pytest.mark.needs_extension("a function of C that was kept elsewhere than in a module is called as it is")
 def test_what_is_written_into_an_array_for_the_call_alone_is_the_functions(unknown: None) -> None:
     def f(x: Any) -> Any:
         y = arange(3.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert import config, extension
+from wengert import config
 from wengert.errors import EscapedTracerError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Aval, Capture, Lit, Var, literal
@@ -76,10 +76,6 @@ class Lifted:
         self.constants.clear()
 
 
-_IS_KEPT = not extension.is_compiled("_c_functions")
-"""Whether a cache (``functools.lru_cache``) may keep constants of a trace that has ended. Nobody watches them then."""
-
-
 def lift(trace: Trace, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
     """Return ``x`` as an atom of ``trace``. Python numbers take ``dtype``."""
     if type(x) is hooks.Tracer:
@@ -103,7 +99,7 @@ def lift(trace: Trace, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
 
 
 def _lift_tracer(trace: Trace, x: Tracer) -> Atom:
-    constant = None if _IS_KEPT and not x._trace.is_open else x.lent_constant()
+    constant = x.lent_constant()
     if constant is not None:
         return capture_constant(trace, constant)
     if not x._trace.is_open:

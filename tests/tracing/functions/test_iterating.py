@@ -14,6 +14,8 @@ from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import floats
 from wengert.errors import MutationError, UnsupportedFunctionError
 
+pytestmark = pytest.mark.needs_extension("np.nditer and np.broadcast are called as the classes that they are")
+
 X, A = floats(4), floats(3, 4)
 LAYOUTS = {"C": A, "F": A.T, "parts": floats(3, 8)[:, ::2], "backwards": A[::-1, ::-1], "rows": floats(3, 6)[:, :4]}
 OPTIONS: dict[str, dict[str, Any]] = {
