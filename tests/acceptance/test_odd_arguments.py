@@ -87,7 +87,8 @@ def test_the_good_calls_are_good(name: str) -> None:
 
 NO_CALLS = {
     # what is made by others, and looked at
-    "Tape", "PerformanceWarning", "SolverWarning", "Fitted", "Summary", "OdeResult", "Optimiser", "Difference",
+    "Tape", "FiniteDifferencesWarning", "PerformanceWarning",
+    "SolverWarning", "Fitted", "Summary", "OdeResult", "Optimiser", "Difference",
     # data of graphs, whose makers are called: vertex, input, of
     "Vertex", "Wire", "Rule", "Own", "Same", "Joined", "Times", "Fixed",
     # without arguments, or made by subclassing

@@ -7,11 +7,9 @@ is therefore a step of its own, and has a derivative in turn, taken of the rule 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import optree
 
 from wengert.api.derivatives import vjp
 from wengert.errors import MissingRuleError
@@ -19,6 +17,7 @@ from wengert.higher.primitive import Primitive
 from wengert.tracing.looking import is_of_captures
 from wengert.tracing.stack import suspended
 from wengert.tracing.tracer import Tracer
+from wengert.tree.containers import flatten_containers
 
 F = Callable[..., Any]
 Arrays = Sequence[Any]
@@ -45,14 +44,9 @@ def getval(x: object) -> Any:
     return x.as_python(x.look("_value")) if type(x) is Tracer else x
 
 
-def leaves_of(x: Any) -> tuple[list[Any], Any]:
-    """The leaves of Python's own containers, and their structure. An object that is called is a leaf here."""
-    return optree.tree_flatten(x, none_is_leaf=True)
-
-
 def called(f: F, f_raw: F, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call ``f_raw`` while a trace is open: as one step, if a derivative may be taken of one of its arguments."""
-    leaves, treedef = leaves_of((args, kwargs))
+    leaves, treedef = flatten_containers((args, kwargs))
     active = tuple([k for k, x in enumerate(leaves) if type(x) is Tracer and is_active(x)])
     if not active:
         args, kwargs = treedef.unflatten(map(getval, leaves))
@@ -96,11 +90,12 @@ class OpaqueCall:
         self.results: Any = None
         """The structure of what it returns, known once it has run."""
         args = treedef.unflatten(range(len(settings)))[0]
-        self.where = [(n, k) for n, arg in enumerate(args) for k in leaves_of(arg)[0] if k in active]
+        self.where = [(n, k) for n, arg in enumerate(args) for k in flatten_containers(arg)[0] if k in active]
         """The arguments, and the leaves in them, of which a derivative may be taken; none are given by keyword."""
         self.argnums = tuple(sorted({n for n, _ in self.where}))
         self.at = [operands.index(k) for _, k in self.where]
         self.step = _step(self.run, self.name, f_raw)
+        self._vjp: F | None = None
         self.step.def_pullback(self.pull)
         if f in primitive_jvps:
             self.step.def_pushforward(self.push)
@@ -113,7 +108,7 @@ class OpaqueCall:
 
     def run(self, *values: Any) -> tuple[Any, ...]:
         args, kwargs = self.arguments(values)
-        outs, self.results = leaves_of(self.f_raw(*args, **kwargs))
+        outs, self.results = flatten_containers(self.f_raw(*args, **kwargs))
         return tuple(outs)
 
     def pull(self, ct: Any, y: object, *xs: Any) -> list[Any]:
@@ -125,9 +120,14 @@ class OpaqueCall:
             cotangents[j] = g
         return cotangents
 
-    @cached_property
+    @property
     def vjp(self) -> F:
-        """The step that pulls back all operands together."""
+        """The step that pulls back all operands together, made when it is first needed: by two threads, maybe twice."""
+        if self._vjp is None:
+            self._vjp = self._made_vjp()
+        return self._vjp
+
+    def _made_vjp(self) -> F:
         if self.f not in primitive_vjps:
             raise MissingRuleError(f"VJP of {self.name} wrt argnums {self.argnums} not defined")
         n = self.results.num_leaves
@@ -139,7 +139,7 @@ class OpaqueCall:
             found = dict[int, Any]()
             for k, arg in enumerate(self.treedef.unflatten(range(len(self.settings)))[0]):
                 if k in gs:
-                    found.update(zip(leaves_of(arg)[0], leaves_of(_dense(gs[k]))[0], strict=True))
+                    found.update(zip(flatten_containers(arg)[0], flatten_containers(_dense(gs[k]))[0], strict=True))
             return tuple([_like(values[2 * n + j], found[k]) for (_, k), j in zip(self.where, self.at, strict=True)])
 
         return differentiable(
@@ -159,7 +159,7 @@ class OpaqueCall:
                 moves[self.operands[j]] = dx
             gs = [self.treedef.unflatten(moves)[0][n] for n in argnums]
             ans = self.results.unflatten(values[first:end])
-            given = leaves_of(primitive_jvps[self.f](argnums, gs, ans, args, kwargs))[0]
+            given = flatten_containers(primitive_jvps[self.f](argnums, gs, ans, args, kwargs))[0]
             return tuple([_like(values[first + k], given[k]) for k in floats])
 
         step = differentiable(rule, f"jvp of {self.name}", self.f_raw, lambda *v: [v[first + k] for k in floats])

@@ -15,11 +15,12 @@ import numpy as np
 
 from wengert.api.derivatives import jvp as _jvp
 from wengert.api.derivatives import vjp as _vjp
-from wengert.api.opaque import called, getval, is_active, leaves_of, primitive_jvps, primitive_vjps
+from wengert.api.opaque import called, getval, is_active, primitive_jvps, primitive_vjps
 from wengert.autograd.spaces import SparseObject, VSpace, vspace  # noqa: F401  # names of autograd's core
 from wengert.tracing.looking import without_own_derivative
 from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
+from wengert.tree.containers import flatten_containers
 
 F = Callable[..., Any]
 Argnum = int | Sequence[int]
@@ -76,7 +77,7 @@ def differentiable(x: object) -> Any:
     """Return an argument with its arrays of integers as floats, which autograd differentiates with respect to."""
     if type(x) is np.ndarray or type(x) is float:
         return x.astype(float) if type(x) is np.ndarray and x.dtype.kind in "iub" else x
-    leaves, treedef = leaves_of(x)
+    leaves, treedef = flatten_containers(x)
     for leaf in leaves:
         if isinstance(leaf, int | str | np.integer):
             raise TypeError(f"Can't differentiate w.r.t. type {type(leaf)}")
@@ -85,7 +86,7 @@ def differentiable(x: object) -> Any:
 
 def depends(ans: object) -> bool:
     """Return whether a result is a traced value, or holds one; warn as autograd does if not."""
-    if isbox(ans) or any(map(isbox, leaves_of(ans)[0])):
+    if isbox(ans) or any(map(isbox, flatten_containers(ans)[0])):
         return True
     warnings.warn("Output seems independent of input.", stacklevel=3)
     return False
@@ -184,7 +185,7 @@ class primitive:
         if current_trace() is None:
             return self.fun(*args, **kwargs)
         if any(self in marked for marked in notrace_primitives.values()):
-            leaves, treedef = leaves_of(args)
+            leaves, treedef = flatten_containers(args)
             return self.fun(*treedef.unflatten(map(getval, leaves)), **kwargs)
         return called(self, self.fun, args, kwargs)
 

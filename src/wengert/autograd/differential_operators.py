@@ -14,7 +14,7 @@ from wengert.autograd.core import (
     F,
     depends,
     differentiable,
-    leaves_of,
+    flatten_containers,
     named_after,
     unary_to_nary,
     vspace,
@@ -61,7 +61,7 @@ def _gradient(fun: F, argnum: Argnum, op: str, error: str, of: F) -> F:
         if not depends(ans):
             vspace(ans)  # which raises for what is no vector
             return 0.0, ans
-        parts = [ans] if type(ans) is Tracer else leaves_of(ans)[0]
+        parts = [ans] if type(ans) is Tracer else flatten_containers(ans)[0]
         if any(map(np.iscomplexobj, parts)) or (op != "elementwise_grad" and sum(map(np.size, parts)) != 1):
             raise TypeError(error)
         return sum([np.sum(part) if np.ndim(part) else part for part in parts]), ans

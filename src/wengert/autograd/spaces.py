@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-import optree
 
 from wengert.tracing.tracer import Tracer
+from wengert.tree.containers import flatten_containers, map_containers
 
 
 class VSpace:
@@ -70,10 +70,10 @@ class ContainerVSpace(VSpace):
     """The product of the spaces of what a container holds; ``shape`` is the container of these."""
 
     def __init__(self, value: Any) -> None:
-        self.shape = optree.tree_map(vspace, value)
+        self.shape = map_containers(vspace, value)
 
-    _map = lambda self, f, *values: optree.tree_map(f, self.shape, *values)
-    _parts: Any = lambda self, f, *values: optree.tree_leaves(self._map(f, *values))
+    _map = lambda self, f, *values: map_containers(f, self.shape, *values)
+    _parts: Any = lambda self, f, *values: flatten_containers(self._map(f, *values))[0]
     size: Any = property(lambda self: sum(self._parts(lambda vs: vs.size)))
     iscomplex = property(lambda self: any(self._parts(lambda vs: vs.iscomplex)))
     zeros = lambda self: self._map(lambda vs: vs.zeros())
@@ -90,7 +90,7 @@ class ContainerVSpace(VSpace):
         for k, vs in enumerate(spaces):
             for unit in vs.standard_basis():
                 parts = [unit if j == k else other.zeros() for j, other in enumerate(spaces)]
-                yield optree.tree_structure(self.shape).unflatten(parts)
+                yield flatten_containers(self.shape)[1].unflatten(parts)
 
 
 class SparseObject:

@@ -8,7 +8,6 @@ arrays, and so a callback of the same class, which can be asked for the same.
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -43,6 +42,7 @@ class _Callback(casadi.Callback):
         """``matrices`` are the sparsities of results that are vectors of their elements; ``of``: what it derives."""
         casadi.Callback.__init__(self)
         self._f, self._ins, self._outs, self._matrices, self._of = f, list(ins), list(outs), list(matrices), of
+        self._found: JacobianPattern | None = None
         _kept.append(self)
         self.construct(name, {})
 
@@ -70,16 +70,19 @@ class _Callback(casadi.Callback):
         self._check_patterns()
         return 0
 
-    @functools.cached_property
+    @property
     def _pattern(self) -> JacobianPattern | None:
-        return None if self._matrices else pattern(self._f.f, self._ins)
+        """The pattern of the Jacobian, found when it is first asked for; None of what is a Jacobian itself."""
+        if self._found is None and not self._matrices:
+            self._found = pattern(self._f.f, self._ins)
+        return self._found
 
     def _check_patterns(self) -> None:
         """Raise if a function is not the one any more of which CasADi was told what its Jacobian's pattern is."""
         derived: list[_Callback] = [self]
         while (of := derived[-1]._of) is not None:
             derived.append(of)
-        told = [p for one in derived if (p := one.__dict__.get("_pattern")) is not None]
+        told = [p for one in derived if (p := one._found) is not None]
         if told and not (all(p.holds() for p in told) and all(one._f.is_traced_once() for one in derived)):
             raise wg.errors.CaptureError(
                 wg.errors.message(

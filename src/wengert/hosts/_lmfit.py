@@ -126,7 +126,7 @@ class _Derivative:
 
     def _compiled(self, outline: _Outline, params: Parameters) -> Any:
         expressions = {name: _code(name, text) for name, text in outline.expressions}
-        read = {name for code in expressions.values() for name in code.co_names}
+        read = {name for _, text in outline.expressions for name in _names(text)}
         symbols: Mapping[str, Any] = vars(params)["_asteval"].symtable
         others = {name: symbols[name] for name in read if name in symbols}
         order, residual, taken = list(params), self._residual, self._taken
@@ -136,6 +136,10 @@ class _Derivative:
             return taken(residual(_Parameters({name: values[name] for name in order}), *args, **kwargs))
 
         return wg.jit(self._derivative(f), strict=self._is_strict)
+
+
+def _names(text: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(text.strip(), mode="eval")) if isinstance(node, ast.Name)}
 
 
 def _code(name: str, text: str) -> CodeType:

@@ -336,7 +336,7 @@ class Program:
 
         It is for those who call from C, Cython, ctypes or the like; ``wg.hosts.numba`` and ``wg.hosts.scipy`` do so. A
         run is in the calling thread alone. It reads captured arrays where they lie, looks for no NaNs, and ends with a
-        status where it would need Python: :class:`~wengert.runtime.c_function.CFunction` says how it is called.
+        status where it would need Python: ``wengert.runtime.c_function.CFunction`` says how it is called.
 
         Raises
         ------

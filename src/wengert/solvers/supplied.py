@@ -23,6 +23,8 @@ from wengert.ops.control import guard
 from wengert.solvers.kinds import DerivativeKind
 from wengert.solvers.tally import A_STEP, FEWEST, Tally
 from wengert.tape import at_most, has_effects
+from wengert.tracing.python.bytecode import code_of
+from wengert.tracing.python.lines import first_line
 
 F = Callable[..., Any]
 OFTEN = 8
@@ -40,7 +42,7 @@ _spent: dict[Any, float] = {}
 
 def _code_of(f: Any) -> Any:
     """The code of a function, which all functions have that are made at one place; else its type."""
-    return getattr(getattr(f, "__func__", f), "__code__", None) or type(f)
+    return code_of(getattr(f, "__func__", f)) or type(f)
 
 
 def spent_on(f: Any) -> float:
@@ -195,11 +197,14 @@ def place(f: Any) -> str:
     while hasattr(f, "func") and hasattr(f, "keywords"):  # of functools.partial
         f = f.func
     of_python = getattr(f, "__func__", f)
-    if not hasattr(of_python, "__code__"):
+    if code_of(of_python) is None:
         of_python = type(f).__call__
     name = getattr(f, "__qualname__", type(f).__qualname__)
-    code = getattr(inspect.unwrap(of_python), "__code__", None)
-    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
+    code = code_of(inspect.unwrap(of_python))
+    if code is None:
+        return name
+    defined = first_line(code)
+    return f"{name} ({defined.file}:{defined.line})"
 
 
 def _in_a_line(error: Exception) -> str:

@@ -32,7 +32,7 @@ class exact(ContextDecorator):  # called as a function is
 
     Returns
     -------
-    A context, or a decorator of functions. ``with ... as tally`` gives a :class:`~wengert.solvers.tally.Tally`, which
+    A context, or a decorator of functions. ``with ... as tally`` gives a ``wengert.solvers.tally.Tally``, which
     has the counts, and ``summary()``.
 
     Examples

@@ -46,7 +46,9 @@ def test_a_traced_scale_of_the_losses() -> None:
     k = np.linspace(0, 3, 8)
     tight: Any = {"xtol": 1e-14, "ftol": 1e-14, "gtol": 1e-14}
     line = lambda z: z[0] + z[1] * k - np.sin(k) - 1.3 * k**2
-    f = lambda p: optimize.least_squares(line, [0.0, 0.0], loss="soft_l1", f_scale=p, **tight).x
+    # SciPy's own differences leave x uncertain by 4e-9, of which the differences of x make more than is allowed.
+    jac = lambda z: np.stack([np.ones_like(k), k], axis=1)
+    f = lambda p: optimize.least_squares(line, [0.0, 0.0], jac, loss="soft_l1", f_scale=p, **tight).x
     check_solution(f, 0.6, rtol=1e-4)
     tight |= {"method": "trf", "loss": "cauchy"}
     model = lambda k, a, b: a + b * k

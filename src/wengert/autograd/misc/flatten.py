@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wengert.autograd.core import F, leaves_of
+from wengert.autograd.core import F, flatten_containers
 
 
 def flatten(value: object) -> tuple[Any, F]:
     """Return the numbers in nested tuples, lists and dicts as one vector, and the function that puts them back."""
-    leaves, treedef = leaves_of(value)
+    leaves, treedef = flatten_containers(value)
     ends = np.cumsum([np.size(x) for x in leaves])[:-1]
     like = [(np.shape(x), np.asarray if np.iscomplexobj(x) else np.real) for x in leaves]
 

@@ -15,7 +15,7 @@ import wengert.autograd.numpy.linalg
 import wengert.autograd.numpy.random  # noqa: F401
 from wengert.autograd.core import *  # noqa: F403
 from wengert.autograd.core import Box as ArrayBox  # noqa: F401
-from wengert.autograd.core import F, leaves_of, wraps
+from wengert.autograd.core import F, flatten_containers, wraps
 from wengert.autograd.spaces import ArrayVSpace, ComplexArrayVSpace  # noqa: F401
 
 for _name, _value in vars(_np).items():
@@ -53,7 +53,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     found = _np.where(condition, x, y)
-    arrays = [leaf for leaf in leaves_of((condition, x, y))[0] if hasattr(leaf, "dtype")]
+    arrays = [leaf for leaf in flatten_containers((condition, x, y))[0] if hasattr(leaf, "dtype")]
     return found if arrays else found.tolist()
 
 
