@@ -37,6 +37,15 @@ def test_a_number() -> None:
     assert wg.grad(f)(1.0, 4.0) == 0.0  # where it begins
 
 
+def test_a_start_that_cannot_be_traced_is_refused_without_a_trace_too() -> None:
+    """A masked array went to the solver, which failed at its shape or lost its mask."""
+    f = wg.implicit(lambda y: y - 1.0, newton)
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match="MaskedArray"):
+        f(np.ma.masked_array([1.0, 2.0], [False, True]))
+    with pytest.raises(DTypeError, match="real numbers"):
+        f(1)
+
+
 def test_what_the_function_captures() -> None:
     A = np.array([[3.0, 1.0], [1.0, 2.0]])
 

@@ -152,6 +152,7 @@ def too_long(*_: Any) -> None:
 
 
 @pytest.mark.sampled(2, "a tenth of a second each")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an alarm in a weakref's callback
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_function_is_traced_or_refused_by_its_name(module: str) -> None:
     wrong = []

@@ -17,6 +17,7 @@ from wengert.higher.recording import aval_of
 from wengert.tape import Aval
 from wengert.tracebacks import fold
 from wengert.tracing.arguments import array, as_dtype
+from wengert.tracing.lifting import check_dtype
 from wengert.tracing.stack import current_trace
 
 
@@ -39,6 +40,9 @@ class _Layout:
 
     def __init__(self, y: Any) -> None:
         leaves, self.treedef = tree.flatten(y)
+        for x in leaves:
+            if isinstance(x, np.ndarray):
+                check_dtype(x)  # which refuses masked arrays
         self.avals = [aval_of(x) for x in leaves]
         for aval in self.avals:
             if aval.dtype.kind != "f":
@@ -132,10 +136,11 @@ def implicit(f: Callable[..., Any], solver: Callable[[Any, Any], Any]) -> Callab
 
     def solve(y0: Any, *args: Any) -> Any:
         try:
+            layout = _Layout(y0)
             if current_trace() is None:
                 of_y = lambda y: f(y, *args)
                 return solver(Equations(of_y, jacobian(of_y)), y0)
-            return _recorded(f, solver, y0, args)
+            return _recorded(f, solver, y0, layout, args)
         except Exception as error:  # any: it goes on, with a shorter traceback
             fold(error)
             raise
@@ -144,8 +149,7 @@ def implicit(f: Callable[..., Any], solver: Callable[[Any, Any], Any]) -> Callab
     return solve
 
 
-def _recorded(f: Callable[..., Any], solver: Callable[..., Any], y0: Any, args: Sequence[Any]) -> Any:
-    layout = _Layout(y0)
+def _recorded(f: Callable[..., Any], solver: Callable[..., Any], y0: Any, layout: _Layout, args: Sequence[Any]) -> Any:
     aval = Aval((layout.size,), FLOAT)
     as_float = lambda x: as_dtype(array(x), FLOAT)
 
