@@ -77,7 +77,7 @@ bool begin_to_hear(PyObject *dict) {
 
 // Whether CPython tells of an attribute that is set in an object which keeps its attributes in itself, as since 3.13,
 // and has a dict that only shows them. The first releases of 3.13 do not, so this is tried out.
-bool tells_of_inline_values() {
+[[maybe_unused]] bool tells_of_inline_values() { // before 3.13 nobody asks
     PyObject *type = PyObject_CallFunction(reinterpret_cast<PyObject *>(&PyType_Type), "s(){}", "Probe");
     PyObject *object = type == nullptr ? nullptr : PyObject_CallNoArgs(type), *dict = nullptr;
     bool is_told = false;
