@@ -71,7 +71,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Of the cases of a test marked ``sampled(k, reason)`` all but every k-th become deep. What is marked
+    """Every k-th case of a test marked ``sampled(k, reason)`` stays, and the others become deep. What is marked
     ``machine_code(reason)`` is left out where there is none, and what is marked ``needs_extension(reason)`` where
     tracing has its Python forms: what is refused there is tested in tests/pure. Refuses marks without a reason."""
     count = Counter[Any]()

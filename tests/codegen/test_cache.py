@@ -57,7 +57,7 @@ def test_two_files_that_were_exchanged_are_not_run(folder: Path) -> None:
 def test_files_are_reached_by_their_paths_where_no_folder_can_be_open(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As under Windows, whose files have no modes either."""
+    """The cache works where files have no modes, as under Windows."""
     monkeypatch.setattr(cache, "HAS_MODES", False)
     folder.mkdir()
     folder.chmod(0o777)

@@ -84,7 +84,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 
 
 def answers(name: str) -> list[str]:
-    """What a case gives: its tape, its value and its derivatives, un-jitted and jitted."""
+    """Return what a case gives: its tape, its value and its derivatives, un-jitted and jitted."""
     f = CASES[name]
     jitted = wg.jit(wg.value_and_grad(f), strict=True)
     numbers = [wg.value_and_grad(f)(1.5), wg.grad(wg.grad(f))(1.5), jitted(1.5), jitted(2.5), jitted(1.5)]

@@ -1,4 +1,4 @@
-"""What is refused without compiled modules is said in words, and nothing gives another number."""
+"""Tracing without compiled modules refuses in words, and gives no other number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODE = "from tests.pure import refusals as r; print(({name: r.raised(name) for n
 
 @cache
 def without() -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """What a process without compiled modules of tracing says."""
+    """Return what a process without compiled modules of tracing says."""
     environment = {**os.environ, "WENGERT_PURE": "tracing"}
     done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from tests.pure.functions import CASES, answers
 
 @cache
 def answers_without() -> dict[str, list[str]]:
-    """What each case gives in a process without compiled modules of tracing."""
+    """Return what each case gives in a process without compiled modules of tracing."""
     code = "from tests.pure.functions import CASES, answers; print({name: answers(name) for name in CASES})"
     environment = {**os.environ, "WENGERT_PURE": "tracing"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)

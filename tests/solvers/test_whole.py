@@ -84,7 +84,7 @@ def test_another_thread_sees_no_change() -> None:
 
 
 def test_a_trace_within_the_context_is_as_ever() -> None:
-    """What is traced is differentiated by the interceptions, in the context or not."""
+    """A solver in a traced function is differentiated by the interceptions, in the context or not."""
 
     def nearest(p: Any) -> Any:
         return minimize(lambda x: np.sum((x - p) ** 4 + (x - p) ** 2), np.zeros(3)).x

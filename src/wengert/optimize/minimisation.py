@@ -9,11 +9,8 @@ import numpy as np
 import scipy.optimize
 
 import wengert as wg
-from wengert.optimize.vectors import Packing
+from wengert.optimize.vectors import Arrays, Packing, Tree
 
-Tree = Any
-Arrays = Any
-"""A tree of arrays."""
 Constraints = dict[str, Any] | scipy.optimize.LinearConstraint | scipy.optimize.NonlinearConstraint
 
 WITH_HESSIAN_PRODUCTS = frozenset(["newton-cg", "trust-ncg", "trust-krylov", "trust-constr"])

@@ -9,11 +9,7 @@ import numpy as np
 import scipy.optimize
 
 import wengert as wg
-from wengert.optimize.vectors import Packing, flat
-
-Tree = Any
-Arrays = Any
-"""A tree of arrays."""
+from wengert.optimize.vectors import Arrays, Packing, flat
 
 
 @wg.expect.checked

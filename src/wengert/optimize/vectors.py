@@ -11,6 +11,8 @@ import wengert as wg
 from wengert.optimize.trees import of_arrays, of_reals
 
 Tree = Any
+Arrays = Any
+"""A tree of arrays."""
 Array = Any
 
 

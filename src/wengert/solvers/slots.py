@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,11 +110,16 @@ def _named(maker: F, f: F, run: F, *vectors: int) -> F:
     """A function that passes its arguments to ``run``, those of ``vectors`` as floats, as SciPy's own are."""
 
     def of_arguments(*args: Any, **kwargs: Any) -> Any:
-        given = [np.asarray(x, float)[()] if k in vectors and _is_integer(x) else x for k, x in enumerate(args)]
-        return run(*given, **kwargs)
+        return run(*as_floats(args, vectors), **kwargs)
 
     of_arguments.__name__ = of_arguments.__qualname__ = f"{maker.__name__}({getattr(f, '__name__', type(f).__name__)})"
     return of_arguments
+
+
+def as_floats(args: Sequence[Any], at: Container[int]) -> tuple[Any, ...]:
+    """Return the arguments, those with these numbers as floats where they are integers or lists: `leastsq` passes on
+    what it was given, whatever that is."""
+    return tuple([np.asarray(x, float)[()] if k in at and _is_integer(x) else x for k, x in enumerate(args)])
 
 
 def _is_integer(x: Any) -> bool:

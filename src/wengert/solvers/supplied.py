@@ -19,8 +19,10 @@ import numpy as np
 
 import wengert as wg
 from wengert.errors import FiniteDifferencesWarning, TooLongError
+from wengert.higher.loops import while_
 from wengert.ops.control import guard
 from wengert.solvers.kinds import DerivativeKind
+from wengert.solvers.slots import as_floats
 from wengert.solvers.tally import A_STEP, FEWEST, Tally
 from wengert.tape import at_most, has_effects
 from wengert.tracing.python.bytecode import code_of
@@ -108,24 +110,21 @@ class Supplied:
         worth = A_FEW + A_VARIABLE * self.kind.evaluations(*args)
         return min(steps, max(worth, int(spent_on(self.f) / (2 * A_STEP))))
 
-    def _of_floats(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments with floats for integers: `leastsq` passes on what it was given, whatever that is."""
-        at = range(len(args)) if self.kind.vector is None else (self.kind.vector,)
-        return tuple([np.asarray(x, float)[()] if k in at and _is_integer(x) else x for k, x in enumerate(args)])
-
     def _recorded(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
         """Record the function, and return why it cannot be, or nothing."""
-        modules = len(sys.modules)
-        try:
-            return self._refusal(args, kwargs)
-        except TooLongError:
-            raise
-        except Exception as error:  # any: what the function does with traced values is its affair, and not the solver's
-            why = _in_a_line(error)
-        if len(sys.modules) == modules:
-            return why
-        self.run.clear()  # the first evaluation imports a module, whose own code is nothing of the function's
-        return self._recorded(args, kwargs)
+        why = ""
+        for _ in range(2):
+            modules = len(sys.modules)
+            try:
+                return self._refusal(args, kwargs)
+            except TooLongError:
+                raise
+            except Exception as error:  # any: what the function does with traced values is its affair, not the solver's
+                why = _in_a_line(error)
+            if len(sys.modules) == modules:
+                break
+            self.run.clear()  # the first evaluation imported a module, whose own code is nothing of the function's
+        return why
 
     def _refusal(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
         """Record the function, and return why its derivative may not be used all the same, or nothing."""
@@ -138,8 +137,11 @@ class Supplied:
         start = time.thread_time()
         value = self.kind.value(self.f)(*args, **kwargs)  # one more evaluation
         self._of_value_s = time.thread_time() - start
-        scale = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))  # a solver within may end a little beside
-        if not np.allclose(value, recorded, rtol=1e-4, atol=1e-4 * scale + 1e-9, equal_nan=True):
+        rtol, atol = 1e-6, 1e-10
+        if any(i.op is while_ for i in instrs):  # a solver within, as of SciPy's: ours ends beside it by its tolerance
+            rtol = 1e-4
+            atol += rtol * np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
+        if not np.allclose(value, recorded, rtol=rtol, atol=atol, equal_nan=True):
             return "its value is not that of the recorded steps, or another one at every evaluation"
         return ""
 
@@ -153,7 +155,7 @@ class Supplied:
 
     def given(self, tally: Tally, *args: Any, **kwargs: Any) -> Any:
         """Return the derivative for the arguments, as the solver asks for it."""
-        args = self._of_floats(args)
+        args = as_floats(args, range(len(args)) if self.kind.vector is None else (self.kind.vector,))
         if not self.why:
             start = time.thread_time()
             try:
@@ -186,10 +188,6 @@ class Supplied:
                 self.why = "they are faster: its derivative takes many steps, and its value few"
         if self.why:
             self._say(tally)
-
-
-def _is_integer(x: Any) -> bool:
-    return isinstance(x, int) or getattr(getattr(x, "dtype", None), "kind", "f") in "biu"
 
 
 def place(f: Any) -> str:

@@ -1,4 +1,4 @@
-"""What C code is given: which functions there are, what they are handed, and what SciPy's are told of failures."""
+"""C code is given functions: these tests say which there are, what they are handed, and how SciPy hears of failures."""
 
 from __future__ import annotations
 

@@ -250,8 +250,11 @@ def pow(x: Real, y: Any) -> Any:
     if type(y) is Tracer:
         is_root = np.floor(y) != y
         must_not(((is_negative & is_root) | (is_zero & (y < 0))) & (abs(y) < math.inf))
+        x = np.where((x == -math.inf) & is_root, math.inf, x)
     elif math.isfinite(y) and not y.is_integer():
         must_not(is_negative | is_zero if y < 0 else is_negative)
+        if y == 0.5:  # of which NumPy takes the square root, NaN at -inf; C's power is that of inf
+            x = np.where(x == -math.inf, math.inf, x)
     elif math.isfinite(y) and y < 0:
         must_not(is_zero)
     return python_number(np.power(x, y))
