@@ -430,6 +430,7 @@ def test_the_shapes_of_a_product_must_fit() -> None:
         matmul(Var(Aval((3, 4), F64)), Var(Aval((2, 4), F64)))
 
 
+@pytest.mark.machine_code("a program shows its kernels and their memory")
 def test_a_tape_says_what_it_is_in_a_line_and_shows_its_steps_in_a_notebook() -> None:
     tape = wg.trace(lambda x: np.sum(np.where(x < 1, x, 2)))(np.ones(3))
     assert repr(tape) == f"<tape <lambda>: {len(tape)} steps, (float64[3]) -> (float64[])>"

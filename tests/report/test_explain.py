@@ -71,6 +71,7 @@ def test_why_a_value_is_kept_says_how_long_and_where(explanation: Any) -> None:
     assert "the caller's memory" in explanation.why_kept("x")
 
 
+@pytest.mark.machine_code("steps are fused into kernels")
 def test_why_steps_are_not_fused_is_answered_by_the_pass() -> None:
     def f(x: Any) -> Any:
         total = np.sum(x)

@@ -93,6 +93,7 @@ def test_a_guard_is_told_in_the_words_of_the_function() -> None:
     assert [g.text for g in report.guards] == ["x > 3.0 was True"]
 
 
+@pytest.mark.machine_code("the memory of kernels is planned")
 def test_a_program_that_runs_nothing_has_a_report() -> None:
     explanation = wg.explain(lambda x: np.sum(x))(np.ones((0, 3)))
     assert explanation.report.kernels == () and explanation.report.memory.peak_bytes == 8
