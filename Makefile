@@ -42,7 +42,8 @@ $(PACKAGES)/installed: pyproject.toml CMakeLists.txt
 HOSTS := .venv-hosts
 
 test-hosts: $(HOSTS)/installed
-	OPENMDAO_WORKDIR=build/openmdao OPENMDAO_REPORTS=0 HYPOTHESIS_PROFILE=few $(HOSTS)/bin/pytest -n auto --dist worksteal $(or $(TESTS),src/wengert/hosts src/wengert/labelled tests/hosts docs/hosts)
+	mkdir -p build/openmdao
+	OPENMDAO_WORKDIR=$(CURDIR)/build/openmdao OPENMDAO_REPORTS=0 HYPOTHESIS_PROFILE=few $(HOSTS)/bin/pytest -n auto --dist worksteal $(or $(TESTS),src/wengert/hosts src/wengert/labelled tests/hosts docs/hosts)
 
 $(HOSTS)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/*/native/*)
 	$(PYTHON) -m venv $(HOSTS)

@@ -40,8 +40,8 @@ def function(f: Callable[..., Any], *, type: Callable[..., Any] | None = None) -
     >>> import jax, numpy as np
     >>> import wengert as wg
     >>> norm = wg.hosts.jax.function(lambda x: np.sqrt(np.sum(x**2)))
-    >>> jax.jit(jax.grad(norm))(jax.numpy.array([3.0, 4.0]))
-    Array([0.6, 0.8], dtype=float32)
+    >>> print(jax.jit(jax.grad(norm))(jax.numpy.array([3.0, 4.0])))
+    [0.6 0.8]
     """
     from wengert.hosts import _jax
 

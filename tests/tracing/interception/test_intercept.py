@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -161,6 +162,35 @@ def test_the_class_of_arrays_takes_what_numpys_takes() -> None:
     np.testing.assert_allclose(wg.grad(f)(X[:3]), np.full(3, 6.0))
     a = np.ndarray(3)
     assert type(a) is np.ndarray
+
+
+@pytest.mark.parametrize(
+    "function",
+    [math.sin, math.pow, math.hypot, np.zeros, np.add.reduce, getattr, float, X.item, [].append],
+    ids=lambda f: f.__name__,
+)
+def test_a_function_is_found_in_a_dict_while_a_trace_is_open(function: Any) -> None:
+    before, known, reference = hash(function), {function: "before"}, weakref.ref(function)
+    known_by_reference = {reference: "before"}
+    found = {}
+
+    def f(x: Any) -> Any:
+        found[function] = "inside"
+        assert hash(function) == before and known[function] == "before"
+        assert known_by_reference[weakref.ref(function)] == "before"
+        return x * x
+
+    assert wg.grad(f)(3.0) == 6.0
+    assert found[function] == "inside" and hash(function) == before
+
+
+def test_rules_by_function_are_found_in_a_trace() -> None:
+    rules: dict[Any, Any] = {math.sin: lambda x: 3.0 * x, np.add.reduce: lambda x: 5.0 * x}
+
+    def f(x: Any) -> Any:
+        return rules.get(math.sin, lambda x: 0.0 * x)(x) + rules.get(np.add.reduce, lambda x: 0.0 * x)(x)
+
+    assert wg.grad(f)(1.0) == 8.0 and wg.jit(wg.grad(f), strict=True)(1.0) == 8.0
 
 
 def test_only_the_thread_that_traces_is_concerned() -> None:

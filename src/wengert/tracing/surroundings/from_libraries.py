@@ -35,6 +35,7 @@ from wengert.tracing.surroundings.purity import (
     CHANGING_BUILTINS,
     DRAWING_METHODS,
     DRAWS,
+    LOCAL_TIMES,
     PURE,
     Origin,
     is_changing_by_name,
@@ -218,10 +219,13 @@ class Libraries:
         """Whether a library's attribute or value was found to be changing."""
         return bool(self._changing)
 
-    def tell_readers(self, mentioned: Set[str]) -> None:
-        """Give up for methods that read what their object does not hold, if code mentions one."""
+    def tell_readers(self, mentioned: Set[str], by_packages: Set[str]) -> None:
+        """Give up for methods that read what their object does not hold, if code mentions one.
+
+        Packages alone mention ``by_packages``, and name much ``timestamp`` that has nothing to do with a local time.
+        """
         for name, methods in self._readers.items():
-            if which := methods & mentioned:
+            if which := (methods & mentioned) - (LOCAL_TIMES & by_packages):
                 if not DRAWING_METHODS.isdisjoint(which):
                     self.watch_shared_generators()
                 self._reasons.give_up(f"{sorted(which)[0]}() of {name} reads more than its object: pass what it gives")

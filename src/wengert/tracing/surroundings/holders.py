@@ -83,7 +83,9 @@ class Holders:
 
     def mention(self, f: types.FunctionType) -> None:
         """Remember the names in a function's code."""
-        self.names.update(dict.fromkeys(names.named(code_of(f))))
+        named = names.named(code_of(f))
+        self.names.update(dict.fromkeys(named))
+        self._of_packages.difference_update(named)
 
     def mention_names(self, mentioned: Collection[str]) -> None:
         """Remember the attributes that code of a package names, which is about to run: it may ask objects of the user's
@@ -164,7 +166,7 @@ class Holders:
                 self._watching.watched.add((id(holder), attribute))
                 self._watching.watch(attribute_of(holder, name, attribute))
         self._watch_what_may_come()
-        self._libraries.tell_readers(self.names.keys())
+        self._libraries.tell_readers(self.names.keys(), self._of_packages)
 
     def _watch_what_may_come(self) -> None:
         """Watch for what code asks for by a name that is no attribute's in the code, and that is not there yet; and the

@@ -64,7 +64,9 @@ _PURE = (
     "inspect.isroutine", "inspect.isgeneratorfunction", "inspect.iscoroutinefunction", "inspect.unwrap",
     "importlib.metadata", "io.BytesIO", "io.StringIO", "io._IOBase", "io._BufferedIOBase", "io._TextIOBase",
     "inspect.ismodule", "token", "tokenize", "csv", "ipaddress", "urllib.parse",
-    "packaging", "typing_extensions",
+    "packaging", "typing_extensions", "pyarrow._compute.FunctionRegistry", "pyarrow._compute.HashAggregateFunction",
+    "pyarrow._compute.MetaFunction", "pyarrow._compute.ScalarAggregateFunction", "pyarrow._compute.ScalarFunction",
+    "pyarrow._compute.VectorFunction", "pyarrow.lib._PandasAPIShim",
     "sys.float_info", "sys.int_info", "sys.hash_info", "sys.flags", "sys.version_info",
     "os.getenv",
     "sys.implementation", "sys.thread_info", "sys.stdout", "sys.stderr", "os._Environ", "os.getcwd", "sys.exit",
@@ -96,6 +98,10 @@ _BY_NAME = {
     "numpy.ctypeslib": "runs code that cannot be followed", "numpy.f2py": "runs code that cannot be followed",
     "scipy.io": "reads a file", "scipy.datasets": "reads a file", "scipy.sparse.load_npz": "reads a file",
     "scipy.LowLevelCallable": "runs code that cannot be followed",
+    **dict.fromkeys(("pyarrow.CompressedInputStream", "pyarrow.MemoryMappedFile", "pyarrow.NativeFile",
+                     "pyarrow.OSFile", "pyarrow.PythonFile", "pyarrow.csv", "pyarrow.dataset", "pyarrow.feather",
+                     "pyarrow.flight", "pyarrow.fs", "pyarrow.input_stream", "pyarrow.ipc", "pyarrow.json",
+                     "pyarrow.memory_map", "pyarrow.orc", "pyarrow.parquet"), "reads a file"),
     "scipy.special.errstate": PURE, "scipy.special.geterr": "is set outside of the function",
     **dict.fromkeys(("random", "numpy.random", "scipy.cluster.vq.kmeans", "scipy.cluster.vq.kmeans2",
                      "scipy.linalg.interpolative", "scipy.optimize.basinhopping",
@@ -121,9 +127,11 @@ _BY_NAME |= {f"numpy.random.{name}": PURE for name in SEEDED}
 """These make generators of numpy.random: from a given seed, always the same one."""
 
 DRAWING_METHODS = frozenset({"rvs", "resample", "samples"})
+LOCAL_TIMES = frozenset({"astimezone", "timestamp"})
+"""Methods that read the time zone of the process."""
 _METHODS = {
     "scipy.stats": DRAWING_METHODS,
-    "datetime": frozenset({"now", "today", "utcnow", "astimezone", "timestamp", "fromtimestamp"}),
+    "datetime": LOCAL_TIMES | {"now", "today", "utcnow", "fromtimestamp"},
     "statistics": DRAWING_METHODS,
     "logging": frozenset({"getEffectiveLevel", "isEnabledFor", "hasHandlers"}),
     "pickle": frozenset({"Unpickler"}),
@@ -308,7 +316,7 @@ def verdict_on(value: Any) -> str | None:
     return verdict(origin)
 
 
-_COMPILED = frozenset({"astropy", "erfa", "pandas", "sklearn", "statsmodels"})
+_COMPILED = frozenset({"astropy", "erfa", "pandas", "pyarrow", "sklearn", "statsmodels"})
 """Packages with compiled code that depends on its operands alone; their Python code is followed. Not so their objects,
 of which nobody knows what they hold."""
 

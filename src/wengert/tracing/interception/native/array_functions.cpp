@@ -118,8 +118,8 @@ PyObject *setup(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O!O!OO!O!O", &PyType_Type, &ufunc, &PyType_Type, &dispatcher, &PyType_Type, &traced,
                           &asks, &PySet_Type, &libraries, &PyCapsule_Type, &tracing, &answering))
         return nullptr;
-    bool (*const is_tracing)() = wengert::is_tracing_of(tracing);
-    if (is_tracing == nullptr) return nullptr;
+    const wengert::OfOpened *const opened = wengert::of_opened(tracing);
+    if (opened == nullptr) return nullptr;
     if (answer != nullptr) Py_RETURN_NONE;
     for (size_t k = 0; k < types.size(); k++) {
         auto *const type = reinterpret_cast<PyTypeObject *>(k == 0 ? ufunc : dispatcher);
@@ -138,8 +138,11 @@ PyObject *setup(PyObject *, PyObject *args) {
         methods[k].definition = definition;
         std::memcpy(&methods[k].own, &definition->ml_meth, sizeof(Method));
         if ((methods[k].name = PyUnicode_InternFromString(METHODS[k])) == nullptr) return nullptr;
+        PyCFunction trampoline;
+        std::memcpy(&trampoline, &TRAMPOLINES[k], sizeof trampoline);
+        opened->hash_by(trampoline, definition->ml_meth);
     }
-    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), is_tracing, Py_NewRef(asks), Py_NewRef(libraries)};
+    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), opened->is_tracing, Py_NewRef(asks), Py_NewRef(libraries)};
     answer = Py_NewRef(answering);
     Py_RETURN_NONE;
 }

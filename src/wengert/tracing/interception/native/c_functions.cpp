@@ -83,6 +83,7 @@ struct Callable {
 };
 
 wengert::Asker asker;
+const wengert::OfOpened *opened; // before setup() null
 Function functions[most_functions];
 Type types[most_types];
 Setter setters[most_setters];
@@ -337,10 +338,10 @@ PyObject *setup(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!OO!O!:setup", &PyType_Type, &traced, &asks, &PySet_Type, &libraries, &PyCapsule_Type,
                           &tracing))
         return nullptr;
-    bool (*const is_tracing)() = wengert::is_tracing_of(tracing);
-    if (is_tracing == nullptr) return nullptr;
+    opened = wengert::of_opened(tracing);
+    if (opened == nullptr) return nullptr;
     // For ever:
-    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), is_tracing, Py_NewRef(asks), Py_NewRef(libraries)};
+    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), opened->is_tracing, Py_NewRef(asks), Py_NewRef(libraries)};
     Py_RETURN_NONE;
 }
 
@@ -369,6 +370,7 @@ PyObject *enrolled_again(PyObject *callee, PyObject *replacement, PyObject *agai
 }
 
 PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) {
+    if (opened == nullptr) return PyErr_Format(PyExc_RuntimeError, "setup comes before enroll");
     PyMethodDef *def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
     for (int k = 0; k < n_functions; k++)
         if (functions[k].def == def) return enrolled_again(function, functions[k].replacement, replacement);
@@ -384,6 +386,7 @@ PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) 
     case METH_VARARGS | METH_KEYWORDS: trampoline = way.dictionary; break;
     default: Py_RETURN_FALSE;
     }
+    opened->hash_by(trampoline, def->ml_meth);
     // A reference to the function, and so its PyMethodDef stays.
     functions[n_functions++] = {def, def->ml_meth, trampoline, Py_NewRef(function), Py_NewRef(replacement), looks, true};
     Py_RETURN_TRUE;

@@ -94,9 +94,16 @@ struct Asker {
 
 constexpr const char *is_tracing_capsule = "wengert.tracing.interception._opened.is_tracing";
 
-// The function that _opened.is_tracing holds; null with an exception.
-inline bool (*is_tracing_of(PyObject *capsule))() {
-    return reinterpret_cast<bool (*)()>(PyCapsule_GetPointer(capsule, is_tracing_capsule));
+// What _opened does for those who exchange something while a trace is open.
+struct OfOpened {
+    bool (*is_tracing)();
+    // A function of C is hashed as with its own code while the trampoline stands there.
+    void (*hash_by)(PyCFunction trampoline, PyCFunction own);
+};
+
+// What _opened.is_tracing holds; null with an exception.
+inline const OfOpened *of_opened(PyObject *capsule) {
+    return static_cast<const OfOpened *>(PyCapsule_GetPointer(capsule, is_tracing_capsule));
 }
 
 } // namespace wengert

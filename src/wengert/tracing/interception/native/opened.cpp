@@ -21,6 +21,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -49,6 +50,27 @@ bool set_all(PyObject *holder, PyObject *list, PyObject *name, PyObject *value) 
         if (!set(PySequence_Fast_GET_ITEM(items.get(), k), name, value)) return false;
     return true;
 }
+
+// ------------------------------------------------------------------------------------------------ what finds a function
+
+// Python hashes a function of C by the address of its code. Where a trampoline stands there, it is hashed by what stood
+// there before, so that `{math.sin: rule}` finds it while a trace is open as it does else.
+std::unordered_map<PyCFunction, PyCFunction> behind; // a trampoline: what it stands before
+const std::array<PyTypeObject *, 2> hashed{&PyCFunction_Type, &PyCMethod_Type};
+const hashfunc own_hash = PyCFunction_Type.tp_hash; // and PyCMethod_Type's
+
+Py_hash_t hash(PyObject *function) {
+    PyMethodDef *const def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
+    const PyCFunction there = def->ml_meth;
+    const auto found = behind.find(there);
+    if (found == behind.end()) return own_hash(function);
+    wengert::store_released(def->ml_meth, found->second);
+    const Py_hash_t result = own_hash(function);
+    wengert::store_released(def->ml_meth, there);
+    return result;
+}
+
+void hash_by(PyCFunction trampoline, PyCFunction own) { behind[trampoline] = own; }
 
 // ------------------------------------------------------------------------- what is exchanged while any trace is open
 
@@ -79,9 +101,13 @@ bool call(PyObject *function) {
 void end_all() {
     for (const Code &one : all_code) put_code(one.function, one.ours, one.own);
     for (const Exchange &one : exchanges) said(call(one.end));
+    for (PyTypeObject *const type : hashed)
+        if (type->tp_hash == &hash) type->tp_hash = own_hash;
 }
 
 bool begin_all() {
+    for (PyTypeObject *const type : hashed)
+        if (type->tp_hash == own_hash) type->tp_hash = &hash;
     bool is_done = true;
     for (const Exchange &one : exchanges) is_done = is_done && call(one.begin);
     if (!is_done) return false;
@@ -421,14 +447,15 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
+wengert::OfOpened of_opened{&is_tracing, &hash_by};
+
 int fill(PyObject *module) {
     if (names == nullptr) names = new (std::nothrow) Names;
     const bool is_made = names != nullptr && Context<Opened>::make_type("wengert.tracing.interception._opened.Opened") &&
                          Context<Answered>::make_type("wengert.tracing.interception._opened.Answered") &&
                          Context<Harmless>::make_type("wengert.tracing.interception._opened.Harmless");
     if (!is_made || PyModule_AddFunctions(module, functions) < 0) return -1;
-    const Owned capsule = Owned::stolen(
-        PyCapsule_New(reinterpret_cast<void *>(&is_tracing), wengert::is_tracing_capsule, nullptr));
+    const Owned capsule = Owned::stolen(PyCapsule_New(&of_opened, wengert::is_tracing_capsule, nullptr));
     return capsule == nullptr ? -1 : PyModule_AddObjectRef(module, "is_tracing", capsule);
 }
 

@@ -164,8 +164,9 @@ PyObject *setup(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!OO!O!:setup", &PyType_Type, &cls, &asking, &PySet_Type, &names, &PyCapsule_Type,
                           &tracing))
         return nullptr;
-    is_tracing = wengert::is_tracing_of(tracing);
-    if (is_tracing == nullptr) return nullptr;
+    const wengert::OfOpened *const opened = wengert::of_opened(tracing);
+    if (opened == nullptr) return nullptr;
+    is_tracing = opened->is_tracing;
     Py_XSETREF(traced, reinterpret_cast<PyTypeObject *>(Py_NewRef(cls)));
     Py_XSETREF(asks, Py_NewRef(asking));
     Py_XSETREF(libraries, Py_NewRef(names));
