@@ -64,11 +64,8 @@ test-narrow: $(VENV)/with-test
 # The two settings without machine code, where the NumPy references answer. Tests of machine code are left out, and
 # llvmlite cannot be imported: tests/without stands before it. Pure: without the extension too, as in the pure wheel.
 WITHOUT  = PYTHONPATH=$(CURDIR)/tests/without HYPOTHESIS_PROFILE=few
-PURE     = tests/ad tests/api tests/higher tests/pure tests/runtime tests/tracing/test_*.py tests/test_by_hand.py \
-         tests/acceptance/test_settings.py tests/acceptance/test_captures.py tests/acceptance/test_mutation.py
-
 test-pure: $(VENV)/with-test
-	$(WITHOUT) WENGERT_PURE=1 $(BIN)/pytest -n auto --dist worksteal -m "not deep" $(or $(TESTS),$(PURE))
+	$(WITHOUT) WENGERT_PURE=1 $(BIN)/pytest -n auto --dist worksteal -m "not deep" $(or $(TESTS),tests)
 
 test-interpreted: $(VENV)/with-test
 	$(WITHOUT) WENGERT_NATIVE=0 $(BIN)/pytest -n auto --dist worksteal -m "not deep" $(or $(TESTS),tests)

@@ -51,6 +51,7 @@ def test_a_drawing_is_equal_by_value_and_says_what_it_is() -> None:
     assert Drawing("poisson", (OperandRef(0),), {"size": 2}).by(np.random.default_rng(0), [np.full(2, 1e9)]).min() > 0
 
 
+@pytest.mark.needs_extension("what draws from a generator is traced at every call")
 def test_draws_are_neither_merged_nor_dropped_nor_computed_beforehand() -> None:
     rng = np.random.default_rng(0)
 
@@ -63,6 +64,7 @@ def test_draws_are_neither_merged_nor_dropped_nor_computed_beforehand() -> None:
     assert [k.name for k in program.kernels if k.kind == "callback"] == ["normal()"] * 3
 
 
+@pytest.mark.needs_extension("a generator takes no traced parameters")
 def test_in_a_batch_a_parameter_of_each_belongs_to_all_of_its_draws() -> None:
     rng = np.random.default_rng(0)
     means = np.array([0.0, 100.0])

@@ -112,6 +112,7 @@ def test_what_is_kept_as_it_is(f: Callable[..., Any]) -> None:
     assert after is before
 
 
+@pytest.mark.needs_extension("what draws from a generator is traced at every call")
 def test_what_the_user_gets_is_there_anyway() -> None:
     def hidden(layers: Any) -> Any:
         found = [RNG.normal(size=(N, N)).astype("f")]

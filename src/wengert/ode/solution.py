@@ -203,4 +203,4 @@ def _why(given: Given, found: SearchState) -> str:
     bad = np.flatnonzero(~np.isfinite(dy))
     size = np.abs(np.asarray(y)) + np.asarray(given.atol)
     worst = int(bad[0]) if len(bad) else int(np.argmax(dy / np.where(size == 0, np.finfo(float).tiny, size)))
-    return f"At step {k}, t = {float(t)!r}: component {worst} is {y[worst]} and changes by {found.first[worst]}."
+    return f"At step {k}, t = {t}: component {worst} is {y[worst]} and changes by {found.first[worst]}."

@@ -226,6 +226,10 @@ CORNERS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
+OF_COMPILED = pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
+
+
+@OF_COMPILED
 @pytest.mark.sampled(5, "the same for many objects")
 @pytest.mark.parametrize("name", [*SCATTERED, *CURVED])
 def test_objects_made_outside_answer_numbers_and_arrays_in_scipys_shapes(name: str) -> None:
@@ -241,6 +245,7 @@ def test_objects_made_outside_answer_numbers_and_arrays_in_scipys_shapes(name: s
     check_derivative(joined, point, rtol=1e-6)
 
 
+@OF_COMPILED
 def test_scattered_points_of_other_units() -> None:
     """SciPy's own triangles, and its own nearest points, for objects made of constants and of traced values."""
     at = np.array([[3.2, 4.5], [3.4, 9.0], [9.0, 9.0]])
@@ -264,6 +269,7 @@ def test_scattered_points_of_other_units() -> None:
             wg.vjp(call, PAIRS)
 
 
+@pytest.mark.needs_extension("a function of f2py's is called as it is")
 def test_a_grid_is_asked_along_vectors() -> None:
     for call in (lambda x: RECTANGLE(x, 0.3), lambda x: RECTANGLE(0.3, x, dy=1)):
         for f in (call, lambda x, call=call: wg.vjp(call, x)):
@@ -308,6 +314,7 @@ def test_a_root_at_a_jump_moves_with_its_breakpoint() -> None:
     assert wg.jacobian(roots)(np.array([0.0, 1.0, 2.0])).tolist() == [[0.0, 1.0, 0.0]]
 
 
+@OF_COMPILED
 def test_what_is_chosen_by_the_values_is_refused() -> None:
     for call in (
         lambda v: s.UnivariateSpline(P, v)(AT),

@@ -14,8 +14,10 @@ from wengert.errors import UnsupportedFunctionError
 
 RNG = np.random.default_rng(0)
 P = RNG.uniform(size=(8, 2))
+OF_COMPILED = pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
 
 
+@OF_COMPILED
 @pytest.mark.sampled(2, "each dimension is one formula")
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_measures_of_a_hull(d: int) -> None:
@@ -26,6 +28,7 @@ def test_measures_of_a_hull(d: int) -> None:
     check(measured, np.random.default_rng(d).standard_normal((d + 4, d)), rtol=1e-6)
 
 
+@OF_COMPILED
 def test_triangulations() -> None:
     check(lambda p: spatial.Delaunay(p).transform, P[:5], rtol=1e-5)
     x, made = RNG.uniform(size=(4, 2)), spatial.Delaunay(P)
@@ -42,6 +45,7 @@ def test_triangulations() -> None:
     check(interpolated, P, np.arange(8.0) ** 2, rtol=1e-6)
 
 
+@OF_COMPILED
 @pytest.mark.parametrize("d", [2, 3])
 def test_diagrams(d: int) -> None:
     p = RNG.uniform(size=(d + 5, d))
@@ -53,6 +57,7 @@ def test_diagrams(d: int) -> None:
     assert made[0].ridge_dict == expected.ridge_dict
 
 
+@OF_COMPILED
 def test_vertices_of_a_diagram_have_derivatives() -> None:
     check(
         lambda p: spatial.Voronoi(p).vertices,
@@ -61,6 +66,7 @@ def test_vertices_of_a_diagram_have_derivatives() -> None:
     )
 
 
+@OF_COMPILED
 def test_tables_are_guarded() -> None:
     f = wg.jit(lambda p: spatial.ConvexHull(p).volume)
     for _ in range(4):
@@ -76,6 +82,7 @@ def test_shapes_and_great_circles() -> None:
     check(lambda a, b: spatial.geometric_slerp(unit(a), unit(b), 0.3), 2 * u, 3 * v)
 
 
+@OF_COMPILED
 def test_what_is_refused_says_so() -> None:
     for f in (spatial.SphericalVoronoi, lambda p: spatial.HalfspaceIntersection(p, np.zeros(1)),
               lambda p: spatial.ConvexHull(p, incremental=True)):  # fmt: skip
@@ -85,6 +92,7 @@ def test_what_is_refused_says_so() -> None:
         wg.jit(lambda t: spatial.geometric_slerp(t, t + 1, 0.5))(np.ones(3))
 
 
+@OF_COMPILED
 def test_an_area_by_hand() -> None:
     """The area of a triangle changes with a corner by half the length of the edge before it."""
     corners = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])

@@ -19,7 +19,11 @@ RNG = np.random.default_rng(0)
 P, X = RNG.uniform(size=(9, 2)), RNG.uniform(size=(3, 2))
 
 
-@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+OF_COMPILED = pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
+TREES = [spatial.KDTree, pytest.param(spatial.cKDTree, marks=OF_COMPILED)]
+
+
+@pytest.mark.parametrize("cls", TREES)
 def test_queries_of_a_tree_of_constants(cls: Any) -> None:
     tree, box = cls(P), cls(P, boxsize=1.0)
 
@@ -33,7 +37,7 @@ def test_queries_of_a_tree_of_constants(cls: Any) -> None:
     check(queried, X)
 
 
-@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+@pytest.mark.parametrize("cls", TREES)
 def test_a_tree_of_traced_points(cls: Any) -> None:
     check(lambda p, x: cls(p).query(x, 2)[0], P, X)
 
@@ -45,7 +49,7 @@ def test_a_tree_of_traced_points(cls: Any) -> None:
     check(counted, P)
 
 
-@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+@pytest.mark.parametrize("cls", TREES)
 def test_scipys_code_sees_no_tree_of_traced_points(cls: Any) -> None:
     """A tree that is made outside, and one of traced points, in each other's methods."""
     outside, weights, radii = cls(P), np.arange(1.0, 10), np.array([0.2, 0.4, 0.9])
@@ -75,7 +79,7 @@ def test_scipys_code_sees_no_tree_of_traced_points(cls: Any) -> None:
     check(weighted, weights)
 
 
-@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+@pytest.mark.parametrize("cls", TREES)
 def test_balls_in_a_periodic_box(cls: Any) -> None:
     box = cls(P, boxsize=1.0)
     counted = lambda x: box.query_ball_point(x, 0.3, return_length=True) * 1.0 + len(box.query_pairs(x[0, 0]))
@@ -84,7 +88,7 @@ def test_balls_in_a_periodic_box(cls: Any) -> None:
         wg.vjp(lambda p: box.count_neighbors(cls(p), 0.3), P)
 
 
-@pytest.mark.parametrize("cls", [spatial.KDTree, spatial.cKDTree])
+@pytest.mark.parametrize("cls", TREES)
 def test_what_a_tree_of_traced_points_has_not_is_refused(cls: Any) -> None:
     outside, leaked = cls(P), []
     for use in (

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.of_scipy.interpolate.piecewise import place
 from wengert.of_scipy.interpolate.scattered import coordinates_of
 from wengert.tracing.arguments import Traced, array, arrays, as_dtype, concrete, holds
+from wengert.tracing.interception.asking import INTO_LISTS
 from wengert.tracing.interception.intercept import intercepts
 
 
@@ -61,7 +62,7 @@ def check_bounds(self: Any, x_new: Traced) -> tuple[Any, Any]:
     return below, above
 
 
-@intercepts("scipy.interpolate._rgi_cython:find_indices")
+@intercepts("scipy.interpolate._rgi_cython:find_indices", INTO_LISTS)
 def find_indices(grid: Sequence[Traced], xi: Traced) -> tuple[Any, Any]:
     """The interval of each point in each dimension, and how far in it the point is, from 0 to 1 within the grid.
 
