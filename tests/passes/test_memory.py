@@ -153,9 +153,7 @@ def test_values_that_share_memory_one_after_the_other() -> None:
 def test_a_program_without_a_plan_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wg.config, "native", False)
     program = wg.jit(np.sin).program(np.ones(3))
-    with pytest.raises(
-        StructureError, match=r"NumPy runs this program, without a plan: (it is switched off|WENGERT_PURE)"
-    ):
+    with pytest.raises(StructureError, match=r"NumPy runs this program, without a plan: (it is|WENGERT_PURE)"):
         program.memory()
 
 

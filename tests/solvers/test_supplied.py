@@ -101,7 +101,7 @@ def keyed(x: Any) -> Any:
 REFUSED = {
     noting: "writes",
     named: "text of values",
-    drawing: "draws random numbers|changes the state",
+    drawing: "draws random|changes the state",
     keyed: "tobytes",
 }
 

@@ -54,9 +54,7 @@ def called(f: F, f_raw: F, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             return f_raw(*args, **kwargs)
     operands = tuple([k for k, x in enumerate(leaves) if k in active or _is_number(x)])
     settings = [None if k in operands else getval(x) for k, x in enumerate(leaves)]
-    types = tuple(
-        [(np.shape(x), x.dtype if hasattr(x, "dtype") else type(x)) for x in map(leaves.__getitem__, operands)]
-    )
+    types = tuple([_type(leaves[k]) for k in operands])
     key = (f, f in primitive_jvps, treedef, operands, active, types, tuple(map(_key, settings)))
     call = _calls.get(key)
     if call is None:
@@ -67,6 +65,11 @@ def called(f: F, f_raw: F, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     given = [leaves[k] for k in operands]
     outs = call.step(*[np.asarray(x) if type(x) in (float, complex) else x for x in given])
     return call.results.unflatten(outs)
+
+
+def _type(x: Any) -> tuple[tuple[int, ...], Any]:
+    of = x.aval if type(x) is Tracer else x
+    return (of.shape, of.dtype) if hasattr(of, "dtype") else ((), type(x))
 
 
 def _is_number(x: object) -> bool:

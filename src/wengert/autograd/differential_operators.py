@@ -62,9 +62,10 @@ def _gradient(fun: F, argnum: Argnum, op: str, error: str, of: F) -> F:
             vspace(ans)  # which raises for what is no vector
             return 0.0, ans
         parts = [ans] if type(ans) is Tracer else flatten_containers(ans)[0]
-        if any(map(np.iscomplexobj, parts)) or (op != "elementwise_grad" and sum(map(np.size, parts)) != 1):
+        types = [part.aval if type(part) is Tracer else np.asarray(part) for part in parts]
+        if any(t.dtype.kind == "c" for t in types) or (op != "elementwise_grad" and sum([t.size for t in types]) != 1):
             raise TypeError(error)
-        return sum([np.sum(part) if np.ndim(part) else part for part in parts]), ans
+        return sum([np.sum(part) if t.ndim else part for part, t in zip(parts, types, strict=True)]), ans
 
     named = named_after(fun, op, argnum)
     both = wg.value_and_grad(wraps(fun)(total), argnum, has_aux=True)
