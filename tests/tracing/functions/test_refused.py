@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,3 +45,48 @@ def test_switches_of_arithmetic_are_set_as_ever() -> None:
         return x
 
     wg.jvp(f, (1.0,), (1.0,))
+
+
+FILTERS: list[Callable[[], Any]] = [
+    lambda: warnings.simplefilter("error"),
+    lambda: warnings.simplefilter("error", RuntimeWarning),
+    lambda: warnings.filterwarnings("error", "divide", RuntimeWarning),
+    lambda: warnings.filterwarnings("error", category=Warning),
+    lambda: warnings.catch_warnings(action="error").__enter__(),
+]
+OTHERS: list[Callable[[], Any]] = [
+    lambda: warnings.simplefilter("ignore"),
+    lambda: warnings.simplefilter("error", DeprecationWarning),
+    lambda: warnings.filterwarnings("error", "of something else"),
+    lambda: warnings.catch_warnings(record=True).__enter__(),
+]
+
+
+def five_for_no_logarithm(x: Any, say: Any) -> Any:
+    with warnings.catch_warnings():
+        say()
+        try:
+            y = np.log(x)
+        except RuntimeWarning:
+            y = 5 * x
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("say", FILTERS)
+def test_warnings_of_floats_are_not_made_errors(say: Any) -> None:
+    """Compiled code gives none, so the function went on with a NaN where Python's own run had caught the warning."""
+    f = lambda x: five_for_no_logarithm(x, say)
+    words = r"warnings\.\w+: 'error' is not traced(.|\n)*test_refused\.py(.|\n)*isfinite"
+    for transform in (wg.grad, wg.trace):
+        with pytest.raises(wg.errors.UnsupportedFunctionError, match=words):
+            transform(f)(np.array([0.0, 2.0]))
+    with pytest.warns(wg.PerformanceWarning, match=words):
+        assert wg.jit(f)(np.array([0.0, 2.0])) == 10.0
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("say", OTHERS)
+def test_other_warnings_are_filtered_as_they_were(say: Any) -> None:
+    f = lambda x: five_for_no_logarithm(x, say)
+    assert wg.jit(wg.grad(f), strict=True)(np.array([1.0, 2.0])).tolist() == wg.grad(f)(np.array([1.0, 2.0])).tolist()
+    assert wg.grad(f)(np.array([1.0, 2.0])).tolist() == [1.0, 0.5]
