@@ -96,19 +96,9 @@ def test_jaxs_own_check_of_derivatives_passes(dtype: str) -> None:
         check_grads(OURS, (jnp.asarray(W), jnp.asarray(X)), 3)
 
 
-def test_a_batch_is_one_call() -> None:
-    calls: list[int] = []
-
-    @wg.primitive(type=lambda x: x)
-    def double(x: Any) -> Any:
-        calls.append(x.ndim)
-        return x * 2
-
-    @double.def_batch
-    def _(batched: Any, x: Any) -> Any:
-        return double(x)
-
-    jax.vmap(wg.hosts.jax.function(lambda x: double(x)))(jnp.asarray(WS))
+def test_a_batch_is_one_call(counted_double: Any) -> None:
+    double, calls = counted_double
+    jax.vmap(wg.hosts.jax.function(double))(jnp.asarray(WS))
     assert calls == [3]
 
 

@@ -70,20 +70,10 @@ def test_batches(is_known: bool) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-13)
 
 
-def test_a_batch_is_one_call() -> None:
-    calls: list[int] = []
-
-    @wg.primitive(type=lambda x: x)
-    def double(x: Any) -> Any:
-        calls.append(x.ndim)
-        return x * 2
-
-    @double.def_batch
-    def _(batched: Any, x: Any) -> Any:
-        return double(x)
-
+def test_a_batch_is_one_call(counted_double: Any) -> None:
+    double, calls = counted_double
     x = SYMBOLS[1]
-    y = vectorize_graph(wg.hosts.pymc.function(lambda x: double(x))(x), {x: SYMBOLS[0]})
+    y = vectorize_graph(wg.hosts.pymc.function(double)(x), {x: SYMBOLS[0]})
     values([y], SYMBOLS[:1], (W,))
     assert calls == [2]
 
