@@ -78,7 +78,7 @@ def cross(kept: Path, version: str, pip: list[str]) -> tuple[list[str], dict[str
 def python(kept: Path, version: str, pip: list[str], *requirements: str) -> Path:
     """A Python of the other processor, which QEMU runs, and which has the packages that are named."""
     folder = root(kept, version)
-    site, command = folder / "site", folder / "python"
+    site, command = folder / "site-packages", folder / "python"
     install(pip, version, site, *requirements)
     lines = [
         "#!/bin/sh",

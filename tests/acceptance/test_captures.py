@@ -663,3 +663,60 @@ def test_objects_and_functions_as_arguments_are_not_stale() -> None:
     assert apply(h, 3.0) == 6.0
     k = 5.0
     assert apply(h, 3.0) == 15.0
+
+
+LONGER_THAN_THE_STACK = 1500
+
+
+def linked(n: int, of: Any) -> list[types.SimpleNamespace]:
+    """Nodes of which each refers to the next."""
+    nodes = [types.SimpleNamespace(value=of(k), next=None) for k in range(n)]
+    for node, after in itertools.pairwise(nodes):
+        node.next = after
+    return nodes
+
+
+def test_linked_nodes_may_be_more_than_the_stack_holds() -> None:
+    """Looking into one from the other ended in a RecursionError after some 200."""
+    first = linked(LONGER_THAN_THE_STACK, float)[0]
+    nested: list[Any] = [1.0]
+    for _ in range(LONGER_THAN_THE_STACK):
+        nested = [nested]
+    f = lambda x: x * first.next.value * len(nested)
+    assert wg.grad(f)(2.0) == wg.jit(wg.grad(f), strict=True)(2.0) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("of", [float, lambda k: np.array([k, 1.0])], ids=["numbers", "arrays"])
+def test_an_edit_of_a_node_far_down_is_seen(of: Any, gradient_of: Any) -> None:
+    nodes = linked(220, of)
+
+    def total(x: Any) -> Any:
+        s, node = 0.0 * x, nodes[0]
+        while node is not None:
+            s, node = s + node.value * x, node.next
+        return np.sum(s)
+
+    x = np.ones(2)
+    gradient, slope = gradient_of(total), sum(of(k) for k in range(220)) * x
+    np.testing.assert_array_equal(gradient(x), slope)
+    for k in (3, 49, 50, 51, 99, 100, 101, 150, 219):
+        nodes[k].value += 1000.0
+        slope += 1000.0
+        np.testing.assert_array_equal(gradient(x), slope)
+    nodes[200].next = None
+    np.testing.assert_array_equal(gradient(x), sum(node.value for node in nodes[:201]) * x)
+
+
+class Named:
+    """An object that holds a function of NumPy's."""
+
+    def __init__(self, f: Any) -> None:
+        self.f = f
+
+
+def test_a_function_of_c_in_an_object_is_the_same_in_a_trace_within_a_trace() -> None:
+    """Without the extension something stands for it in the outer trace, and the inner one missed its attributes."""
+    held = Named(np.fft.rfft)
+    inner = lambda s: np.sum(np.abs(held.f(np.stack([s, s]))) ** 2)
+    assert wg.jit(lambda x: wg.jit(inner)(2.0) * x, strict=True)(3.0) == 48.0

@@ -280,7 +280,7 @@ def test_arrays_that_the_users_function_made_for_compiled_code_of_scipys_were_re
     at = np.array([1.0, 2.0, 4.0])
     for transform in (wg.value_and_grad, lambda f: wg.jit(wg.value_and_grad(f), strict=True)):
         value, gradient = transform(f)(at)
-        assert value == f(at)
+        assert value == pytest.approx(f(at), rel=1e-14)  # NumPy adds in another order on 64-bit ARM
         np.testing.assert_allclose(gradient, [f(at + e) - f(at) for e in np.eye(3)])
 
 

@@ -51,7 +51,9 @@ does not is refused under the name of the function, at the user's line."""
 _OF_PYTHON = frozenset(["builtins", "functools", "itertools", "math", "operator"])
 """Modules that hold nothing that changes, and make no arrays."""
 
-_LOGS = frozenset(["logging", "warnings", "_py_warnings"])
+_WARNS = frozenset(["warnings", "_py_warnings"])
+
+_LOGS = _WARNS | {"logging"}
 """Modules whose contents and output are for people: nothing is computed from them."""
 
 _TRUSTED = frozenset(
@@ -80,7 +82,7 @@ traced as the user's code is; without one it gets NumPy's own arrays, which comp
 (``leggauss(5)``)."""
 
 GETS_NUMPYS_ARRAYS = _OURS | _BETWEEN | _HANDS_TO_COMPILED
-NO_LINES_OF_THE_USERS = _OURS | _BETWEEN | _TAKES_NUMBERS | _LOGS
+NO_LINES_OF_THE_USERS = _OURS | _BETWEEN | _TAKES_NUMBERS | _WARNS
 OPAQUE = _OURS | _OF_PYTHON | _LOGS
 
 BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize", "hosts", "solvers"])

@@ -83,7 +83,7 @@ from wengert.tracing.surroundings.slots import (
     all_hold,
     is_unchanged,
 )
-from wengert.tracing.surroundings.watching import Watching
+from wengert.tracing.surroundings.watching import DEEP, Watching
 from wengert.tracing.trace import Trace
 
 T = TypeVar("T")
@@ -153,6 +153,7 @@ class Environment:
         self.known = self._watching.known
         self.copies: list[Substituted] = []
         self._memo: dict[int, Any] = {}
+        self._depth = 0
         self._globals: dict[int, dict[str, Any]] = {}
         self._trace: Trace | None = None
         self.drew = ""
@@ -463,11 +464,14 @@ class Environment:
     def _replace(self, part: Part, is_root: bool = False, by: By | None = None) -> Any:
         """Return what the traced copy sees in place of a value. ``by``: whose variable it is."""
         stand_in = standing_for(part.value)
-        if stand_in is None:
-            return self._replaced(part, is_root, by)
-        part = part._replace(value=own(part.value))  # a function of C, which something stands for meanwhile
-        found = self._replaced(part, is_root, by)
-        return stand_in if found is part.value else found
+        if stand_in is not None:
+            part = part._replace(value=own(part.value))  # a function of C, which something stands for meanwhile
+        self._depth += 1
+        try:
+            found = self._replaced(part, is_root, by)
+        finally:
+            self._depth -= 1
+        return found if stand_in is None or found is not part.value else stand_in
 
     def _replaced(self, part: Part, is_root: bool, by: By | None) -> Any:
         name, value, read = part.name, part.value, part.read
@@ -488,7 +492,7 @@ class Environment:
             self.slots.append(Slot(name, read, value, False))
         if id(value) in self._memo:
             return self._memo[id(value)]
-        if id(value) in self._originals:
+        if id(value) in self._originals or self._depth > DEEP:
             watching.watch(part, by)
             return value
         watching.alive.append(value)

@@ -249,7 +249,7 @@ class HeldRead:
         self.read, self.holder, self.key = read, holder, key
 
     def __call__(self) -> Any:
-        return held(self.read(), self.key, MISSING)
+        return held(own(self.read()), self.key, MISSING)
 
     def _in_class(self) -> Any:
         return next((vars(c)[self.key] for c in type(self.holder).__mro__ if self.key in vars(c)), MISSING)

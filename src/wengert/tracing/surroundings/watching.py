@@ -80,6 +80,9 @@ from wengert.tracing.text import is_written_only
 
 _BY_VALUE = (*BY_VALUE, np.generic)
 MANY = 1000
+DEEP = 50
+"""So many values within values are looked into in one go, and those that are deeper after them: a list of linked nodes
+may be longer than Python's stack."""
 MAKE_OBJECTS = ("copy", "copyreg", "dataclasses", "pickle")
 _SHOW_ALL = frozenset({"vars", "dir"})
 _SHOWS_STATE = ASK_FOR_STATE | ASKS_BY_NAME
@@ -111,6 +114,8 @@ class Watching:
         """Whether code that was met asks for the id or the hash of what it has."""
         self.compares = self.equates = False
         """Whether it asks if two of them are one; if functions are equal."""
+        self._depth = 0
+        self._deeper: list[Part] = []
         self.libraries = Libraries(self)
         self.holders = Holders(self)
         self.entering = Entering(self)
@@ -175,12 +180,25 @@ class Watching:
             return
         self.watched.add(id(value))
         self.alive.append(value)
-        if isinstance(value, types.FunctionType):
-            self._watch_function(value, name)
-        elif hasattr(type(value), "__wengert_function__"):
-            self._watch_function(cast(Any, value).func, name)
-        else:
-            self._watch_parts(part)
+        if self._depth == DEEP:  # that it is this value still, its own slot says: its parts are read from here on
+            shown = name if len(name) < 100 else f"{name[:30]} ... {name[-30:]}"
+            self._deeper.append(Part(part.key, shown, value, ItselfRead(value)))
+            return
+        self._look_into(part)
+        while self._deeper and self._depth == 0:
+            self._look_into(self._deeper.pop())
+
+    def _look_into(self, part: Part) -> None:
+        self._depth += 1
+        try:
+            if isinstance(part.value, types.FunctionType):
+                self._watch_function(part.value, part.name)
+            elif hasattr(type(part.value), "__wengert_function__"):
+                self._watch_function(part.value.func, part.name)
+            else:
+                self._watch_parts(part)
+        finally:
+            self._depth -= 1
 
     def watch_each(self, parts: Iterable[Part]) -> None:
         for part in parts:
