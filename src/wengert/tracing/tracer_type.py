@@ -38,8 +38,9 @@ class TracerType(type):
 
 
 def _is_asked_by_numpy(frame: FrameType) -> bool:
-    """Whether it is NumPy's compiled code that looks the class up, on its way to making an array of a value. Most of
-    its versions pass on an error, where its own way leads to a constant, or to a refusal in better words.
+    """Whether it is NumPy's compiled code, or SciPy's by way of it, that looks the class up, to make an array of a
+    value. Most of its versions pass on an error, where its own way leads to a constant, or to a refusal in better
+    words.
 
     Who asks has no frame if it is compiled: it is what the line calls, or an array that is indexed, in a function that
     names no ``type``.
@@ -49,7 +50,7 @@ def _is_asked_by_numpy(frame: FrameType) -> bool:
         return False
     function = libraries.called(frame)
     if function is not None:
-        return function.startswith("np.")
+        return function.startswith(("np.", "scipy."))
     return is_indexing(place)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ def plain(x: Any) -> Any:
     if isinstance(x, np.errstate):
         with x:
             return type(x), np.geterr()
+    if isinstance(x, warnings.catch_warnings):
+        return type(x), x._filter, x._record
     if isinstance(x, memoryview):
         return type(x), x.format, x.shape, x.readonly, x.tobytes()
     if isinstance(x, float | complex):
