@@ -29,17 +29,8 @@ CORE = ("tests/tracing/test_*.py", "tests/ad", "tests/test_by_hand.py", "tests/r
 """The tests of what depends most on the versions of Python and NumPy: how a function is recorded, and derivatives; and
 of the report's page, whose parts are files beside the code."""
 
-EMULATED = (
-    "tests/test_by_hand.py",
-    "tests/ad/test_forward.py",
-    "tests/ad/test_reverse.py",
-    "tests/codegen/test_target.py",
-    "tests/codegen/test_lapack.py",
-    "tests/codegen/nests/test_build.py",
-    "tests/codegen/specs",
-    "tests/codegen/vecmath",
-)
-"""The part of the core tests, and of those of machine code, that is run emulated: there a second is half a minute."""
+EMULATED = (*CORE, "tests/codegen")
+"""The core tests, and those of machine code, are run emulated: in a quarter of an hour."""
 
 
 def lowest(requirements: list[str]) -> list[str]:
@@ -105,7 +96,7 @@ def main(arguments: list[str]) -> None:
         raise SystemExit(f"the tests would run {where}, and not the installed wheel")
     if "--prepare" in arguments:
         return
-    how = ["--timeout", "3000"] if kind == "aarch64" else ["-n", "auto"]  # emulated, a second is a minute
+    how = ["--timeout", "3000"] if kind == "aarch64" else ["-n", "auto"]  # emulated, a second may be a minute
     run("tests", python, "-m", "pytest", "-q", *how, "-p", "no:cacheprovider", "-m", "not deep", *paths, env=env)
 
 

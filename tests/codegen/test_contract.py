@@ -273,5 +273,6 @@ def test_heads_of_attention_are_products_as_they_lie(tokens: int, width: int, na
     for found, wanted in zip(same_bits(pullback, q, k), expected, strict=True):
         np.testing.assert_allclose(found, wanted, **tolerance)
     kernels = wg.jit(pullback).program(q, k).kernels
+    name = "BLAS" if target().lanes(np.dtype(dtype).itemsize) == 2 else name  # two numbers in a vector are too few
     assert {kernel.kind for kernel in kernels} <= {"loops", name}
     assert name in {kernel.kind for kernel in kernels}

@@ -87,7 +87,9 @@ def level(name: str) -> Target:
     features, vector_bytes = LEVELS[name]
     has = ",".join([f"+{feature}" for feature in features])
     with TARGET:
-        return Target(llvm.get_process_triple(), name, has, vector_bytes, "fma" in features)
+        here = llvm.get_process_triple()
+    triple = here if here.startswith("x86_64") else "x86_64-unknown-linux-gnu"
+    return Target(triple, name, has, vector_bytes, "fma" in features)
 
 
 def lacking(name: str) -> list[str]:

@@ -198,7 +198,7 @@ def test_what_is_read_later_is_asked_for(dtype: str) -> None:
     def count(steps: list[tuple[str, tuple[int, ...], str]], is_static: bool = False, stride: int = 1) -> int:
         x, y = np.ones(5000 * stride, dtype)[::stride], np.ones(5000, dtype)
         nest, _ = Loops((5000,), 1, 0, [x, x], steps, [(1 + len(steps), y)]).nest(is_static)
-        return emit(nest, "k", kernel.target(32)).count("call void @llvm.prefetch")
+        return emit(nest, "k", level("x86-64-v3")).count("call void @llvm.prefetch")
 
     long = [(name, operands, dtype) for name, operands, _ in chain(20)]
     assert count(long) == 8  # of two operands eight vectors of 32 bytes, in lines of 64
