@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
@@ -11,6 +13,7 @@ import pytest
 
 from wengert import extension
 from wengert.errors import ConfigError
+from wengert.pure import opened
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +90,11 @@ def test_the_clock_goes_on(native: ModuleType) -> None:
     assert native.now()[1] <= native.now()[1]
     assert native.n_watched_dicts() == native.kept_bytes() == 0
     native.setup(guard_miss=RuntimeError)
+
+
+def test_nothing_is_collected_while_threads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 waited for itself for ever where a thread-local object was freed in ``sys._current_frames``."""
+    frames, collects = sys._current_frames, []
+    monkeypatch.setattr(sys, "_current_frames", lambda: (collects.append(gc.isenabled()), frames())[1])
+    assert opened._n_threads() == len(frames())
+    assert collects == [False] and gc.isenabled()

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from wengert._contexts import put_off
 from wengert.pure.context import CountedContext
 
 Trace = TypeVar("Trace")
@@ -246,11 +247,18 @@ def harmless() -> AbstractContextManager[None]:
     return HarmlessThread()
 
 
+def _n_threads() -> int:
+    """Return how many threads run Python code. Where the collector runs in between and frees what threads keep apart,
+    Python 3.11 waits for itself for ever."""
+    with put_off():
+        return len(sys._current_frames())
+
+
 def lend(arrays: list[Any], array: Any, /) -> bool:
     """Make an array read-only until the trace ends whose list this is, if there are no other threads, which may want to
     write it. Return False: it is to be looked at when the trace ends, for here nothing stops those who write read-only
     arrays."""
-    if array.flags.writeable and len(sys._current_frames()) <= 1 + _n_harmless:
+    if array.flags.writeable and _n_threads() <= 1 + _n_harmless:
         arrays.append(array)
         _lent[id(array)] = array
         array.flags.writeable = False
