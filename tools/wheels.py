@@ -13,7 +13,7 @@
     The wheel without an extension, which runs on every platform.
 
 A wheel that is longer than 2 MiB, that carries sources of C++, or that lacks a module is an error. Those in dist/ are
-compressed once more (`packed.py`). Wheels are kept in .venv-wheels until what goes into them has changed. This is run
+made shorter (`packed.py`). Wheels are kept in .venv-wheels until what goes into them has changed. This is run
 by any Python that pyproject.toml names, so it imports the standard library alone. The wheels of the other systems are
 built where these run: .github/workflows/release.yml.
 """
