@@ -56,6 +56,10 @@
 #define EXPORTED [[gnu::visibility("default")]]
 #endif
 
+#if defined(__APPLE__)
+extern "C" double lgamma_r(double, int *); // which Apple's math.h shows to those alone who define _REENTRANT
+#endif
+
 namespace wengert {
 
 // ------------------------------------------------------------------------------------------------------------ memory
