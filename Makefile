@@ -64,6 +64,7 @@ test-narrow: $(VENV)/with-test
 # The two settings without machine code, where the NumPy references answer. Tests of machine code are left out, and
 # llvmlite cannot be imported: tests/without stands before it. Pure: without the extension too, as in the pure wheel.
 WITHOUT  = PYTHONPATH=$(CURDIR)/tests/without HYPOTHESIS_PROFILE=few
+
 test-pure: $(VENV)/with-test
 	$(WITHOUT) WENGERT_PURE=1 $(BIN)/pytest -n auto --dist worksteal -m "not deep" $(or $(TESTS),tests)
 

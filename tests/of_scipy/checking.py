@@ -13,6 +13,9 @@ from wengert import tree
 
 rng = np.random.default_rng(0)
 
+OF_COMPILED = pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
+"""What it is of asks SciPy's compiled classes, or their objects, for traced values."""
+
 
 class Case(NamedTuple):
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 import warnings
 import zlib
@@ -9,12 +10,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
-from scipy.spatial import cKDTree
+from scipy import interpolate, signal, sparse, special
+from scipy.spatial import ConvexHull, cKDTree
 
 import wengert as wg
 
 TABLE, TREE = {"zeros": np.zeros}, cKDTree(np.eye(3))
+PLANE = interpolate.LinearNDInterpolator(np.eye(3)[:, :2], np.arange(3.0))
+FACTORS = sparse.linalg.splu(sparse.eye_array(3, format="csc"))
 LARGE = np.zeros(wg.config.snapshot_bytes // 8 + 1)
 GENERATOR = np.random.default_rng(0)
 
@@ -68,6 +71,23 @@ REFUSED: dict[str, Refused] = {
     ),
     "a method of a tree": Refused(
         lambda x: TREE.query(np.array([x, x, x]))[0], "ConcretizationError", "scipy.spatial.cKDTree.query is not traced"
+    ),
+    "a hull": Refused(
+        lambda x: ConvexHull(np.array([[0.0, 0.0], [x, 0.0], [0.0, x]])).volume,
+        "ConcretizationError",
+        "scipy.spatial.ConvexHull is not traced",
+    ),
+    "triangles made outside": Refused(
+        lambda x: PLANE(np.array([x, x]) / 9)[0], "ConcretizationError", "scipy.interpolate.LinearNDInterpolator"
+    ),
+    "factors of a sparse matrix": Refused(
+        lambda x: FACTORS.solve(np.array([x, x, x]))[0], "UnsupportedFunctionError", "is not traced"
+    ),
+    "a number of the standard library's": Refused(
+        lambda x: statistics.NormalDist(x, 1.0).cdf(0.3), "ConcretizationError", "statistics.NormalDist is not traced"
+    ),
+    "a number of SciPy's": Refused(
+        lambda x: signal.iircomb(0.25, x)[0][0], "ConcretizationError", "scipy.signal.iircomb is not traced"
     ),
     "a write by np.add.at": Refused(lambda x: reads_and(lambda: np.add.at(LARGE, [0], 1.0), x), *BY_UFUNC_AT, False),
     "a write by way of a flag": Refused(

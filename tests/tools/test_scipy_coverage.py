@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.of_scipy.checking import OF_COMPILED
 from tools import scipy_coverage, scipy_names
 from tools.coverage import versions
 
@@ -29,7 +30,7 @@ def test_the_page_is_up_to_date() -> None:
     assert page == scipy_coverage.markdown(), "run python -m tools.scipy_coverage"
 
 
-@pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
+@OF_COMPILED
 @pytest.mark.parametrize("module", FUNCTIONS)
 def test_the_page_promises_nothing_that_is_not_so(module: str) -> None:
     """A function that has been added since the page was written may be missing there: nobody is misled by that."""

@@ -51,7 +51,7 @@ does not is refused under the name of the function, at the user's line."""
 _OF_PYTHON = frozenset(["builtins", "functools", "itertools", "math", "operator"])
 """Modules that hold nothing that changes, and make no arrays."""
 
-_WARNS = frozenset(["warnings", "_py_warnings"])
+_WARNS = frozenset(["warnings", "_py_warnings"])  # the second since Python 3.14
 
 _LOGS = _WARNS | {"logging"}
 """Modules whose contents and output are for people: nothing is computed from them."""

@@ -12,6 +12,7 @@ from scipy import spatial
 
 import wengert as wg
 from tests.differences import check, check_derivative, same
+from tests.of_scipy.checking import OF_COMPILED
 from wengert.errors import UnsupportedFunctionError
 
 RNG = np.random.default_rng(3)
@@ -224,9 +225,6 @@ CORNERS: list[Callable[[Any, Any], Any]] = [
     lambda f, p: f(p[:, None], p, grid=False),
     lambda f, p: f(p[0], p, grid=False),
 ]
-
-
-OF_COMPILED = pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
 
 
 @OF_COMPILED

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import laplacian
 
 import wengert as wg
 from tests.differences import check_derivative, same
+from tests.of_scipy.checking import OF_COMPILED
 from wengert.ops.linalg.sparse import FACTORS
 
 N = 6
@@ -100,7 +101,7 @@ def test_scipys_own_code() -> None:
     check_derivative(f, A.data, V)
 
 
-@pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
+@OF_COMPILED
 def test_factors_that_are_constant() -> None:
     solve = sl.factorized(A.tocsc())
     f = lambda b: LU.solve(b) + LU.solve(b, "T") + solve(b) + sl.splu(A.tocsc()).solve(b) + sl.spsolve(A, b)

@@ -10,11 +10,11 @@ from scipy import spatial
 
 import wengert as wg
 from tests.differences import check, check_value
+from tests.of_scipy.checking import OF_COMPILED
 from wengert.errors import UnsupportedFunctionError
 
 RNG = np.random.default_rng(0)
 P = RNG.uniform(size=(8, 2))
-OF_COMPILED = pytest.mark.needs_extension("a class of SciPy's compiled code is called as it is")
 
 
 @OF_COMPILED
